@@ -1,0 +1,90 @@
+// The elementwise losses: each output contributes on its own, so d2l/dp2 is diagonal and imitation equals diagonal,
+// v = sqrt(|l''|), with z any antiderivative of it.
+//
+// Targets have the predictions' shape and dtype. A row's loss is the sum over its outputs, the value the mean over rows;
+// torch's `mean` reduction divides by rows * outputs instead. With e = p - y and s = sigma(p):
+//
+//   class                 l                                  u                 l''               z (imitation)
+//   MeanSquaredError      e^2 / 2                            e                 1                 p
+//   BinaryCrossEntropy    -y log s - (1-y) log(1-s)          s - y             s (1-s)           arcsin(tanh(p/2))
+//   Huber(delta)          e^2/2 or delta(|e| - delta/2)      clamp(e, delta)   1 or 0            clamp(e, delta)
+//   LogCosh               log cosh e                         tanh e            1 / cosh^2 e      arcsin(tanh e)
+//   PoissonNll            exp(p) - y p                       exp(p) - y        exp(p)            2 exp(p/2)
+//   SquaredHinge          max(0, 1 - y p)^2, y = +-1         -2y max(0,1-yp)   2 or 0            -y sqrt(2) max(0,1-yp)
+//   Focal(gamma, alpha)   -a (1-q)^gamma log q, q = s or 1-s chain rule        may be negative   no closed form
+//
+// Probes: every one has gradient, imitation and diagonal. gauss-newton (+-sqrt(l'')) exists where l'' >= 0 always: all
+// but Focal. sampled-label exists where the loss is the likelihood of a distribution: MeanSquaredError (normal, unit
+// variance), BinaryCrossEntropy (Bernoulli), PoissonNll (Poisson).
+#pragma once
+
+#include "lehi/loss.h"
+
+namespace lehi {
+
+/// Shared by all of this file: what an elementwise loss answers besides its formula.
+class ElementwiseLoss : public Loss {
+ public:
+  bool supports(Probe probe) const override;
+  torch::Tensor second_derivatives(const torch::Tensor& predictions, const torch::Tensor& targets) const override;
+
+ protected:
+  void compute(const torch::Tensor& predictions, const torch::Tensor& targets, const ProbeRequest& request,
+               Evaluation& out) const override;
+};
+
+/// Half the squared error of each row, 1/2 |p - y|^2: the paper's regression loss.
+class MeanSquaredError final : public ElementwiseLoss {
+ public:
+  std::string name() const override { return "mse"; }
+};
+
+/// Binary cross-entropy with logits; targets in [0, 1].
+class BinaryCrossEntropy final : public ElementwiseLoss {
+ public:
+  std::string name() const override { return "bce"; }
+};
+
+/// Quadratic up to delta, linear beyond (Huber 1964). torch's huber_loss.
+class Huber final : public ElementwiseLoss {
+ public:
+  explicit Huber(double delta = 1.0);  ///< delta > 0
+  std::string name() const override { return "huber"; }
+  double delta() const { return delta_; }
+
+ private:
+  double delta_;
+};
+
+/// log cosh of the error: a smooth Huber.
+class LogCosh final : public ElementwiseLoss {
+ public:
+  std::string name() const override { return "log-cosh"; }
+};
+
+/// Poisson negative log likelihood with log-rate predictions, without the constant log y!; targets >= 0.
+class PoissonNll final : public ElementwiseLoss {
+ public:
+  std::string name() const override { return "poisson-nll"; }
+};
+
+/// Squared hinge; targets are -1 or +1.
+class SquaredHinge final : public ElementwiseLoss {
+ public:
+  std::string name() const override { return "squared-hinge"; }
+};
+
+/// Sigmoid focal loss (Lin et al. 2017); targets are 0 or 1. a = alpha for target 1, 1 - alpha for target 0.
+class Focal final : public ElementwiseLoss {
+ public:
+  explicit Focal(double gamma = 2.0, double alpha = 0.25);  ///< gamma >= 0, 0 < alpha < 1
+  std::string name() const override { return "focal"; }
+  double gamma() const { return gamma_; }
+  double alpha() const { return alpha_; }
+
+ private:
+  double gamma_;
+  double alpha_;
+};
+
+}  // namespace lehi

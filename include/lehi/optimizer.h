@@ -1,0 +1,172 @@
+// The one optimizer class: it runs any recipe. Named optimizers (lehi::Lehi, lehi::Adam, ...) are in lehi/presets.h.
+//
+//   lehi::CrossEntropy loss;
+//   lehi::Lehi optimizer(model->named_parameters(), lehi::LehiOptions(3e-3).eps(1e-2));
+//   for (auto& batch : loader)
+//     double value = optimizer.step(model->forward(batch.data), loss, batch.target);
+//
+// One call evaluates the loss, pulls u and (when the schedule asks) v back through the graph, and updates the weights.
+// Cost: a forward and a backward, one more backward at each refresh whose probe is not `gradient`, and one sweep over
+// weights and state. Only this optimizer's parameters are differentiated, and .grad() is neither read nor written.
+//
+// Several micro-batches: accumulate() for each, then step(). g and s are summed over all of them and scaled by the total
+// count before s is squared, so the result is that of one large batch, to rounding.
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lehi/loss.h"
+#include "lehi/options.h"
+
+namespace lehi {
+
+/// One head of a model: weight * mean loss of `predictions`.
+struct Term {
+  torch::Tensor predictions;
+  const Loss& loss;
+  torch::Tensor targets;
+  double weight = 1.0;  ///< >= 0
+};
+
+/// What a user may watch in one parameter group (Options::diagnostics).
+struct GroupDiagnostics {
+  double eps_dominated = 0.0;          ///< fraction of weights where eps outweighs v: there the step is plain momentum
+  double clip_rate = 0.0;              ///< fraction of weights whose step the sophia rule clipped
+  double update_to_weight = 0.0;       ///< |w_new - w_old| / |w_old|, 2-norms
+  double gradient_inf_norm = 0.0;
+};
+
+/// What happened in the last step.
+struct StepReport {
+  std::int64_t step = 0;
+  double value = 0.0;              ///< mean loss, regulariser included
+  double count = 0.0;              ///< what the first term's mean divided by (B in Sophia-G)
+  bool refreshed = false;          ///< new s^2 was accumulated
+  bool second_pull_back = false;   ///< v was pulled back
+  bool skipped = false;            ///< non-finite and policy skip: nothing changed
+  bool non_finite = false;
+  double gradient_norm = 0.0;      ///< global 2-norm of g before clipping
+  double gradient_inf_norm = 0.0;  ///< largest |g_i|
+  double clip_factor = 1.0;        ///< what g was multiplied by
+  std::vector<GroupDiagnostics> groups;
+};
+
+/// A parameter's state. All tensors are at least float32 and undefined until needed.
+struct ParameterState : public torch::optim::OptimizerCloneableParamState<ParameterState> {
+  std::int64_t step = 0;         ///< k: steps this parameter has taken
+  std::int64_t covered = 0;      ///< t: steps its refreshes cover; 0: no curvature yet, so the parameter waits
+  double momentum_product = 1.0; ///< nadam
+  torch::Tensor m;               ///< first moment, or sgd's and rmsprop's momentum buffer
+  torch::Tensor v;               ///< kept s^2
+  torch::Tensor v_max;           ///< largest v, ema_max only
+
+  void serialize(torch::serialize::InputArchive& archive) override;
+  void serialize(torch::serialize::OutputArchive& archive) const override;
+};
+
+class Optimizer : public torch::optim::Optimizer {
+ public:
+  Optimizer(std::vector<torch::Tensor> parameters, Options options);
+  /// With names, messages and saved states can say which parameter they mean.
+  Optimizer(const torch::OrderedDict<std::string, torch::Tensor>& parameters, Options options);
+  /// Groups without options take options.group.
+  Optimizer(std::vector<torch::optim::OptimizerParamGroup> groups, Options options);
+
+  /// Loss, pull-backs and update in one call; returns the mean loss. keep_graph: the caller will use the graph again.
+  double step(const torch::Tensor& predictions, const Loss& loss, const torch::Tensor& targets, bool keep_graph = false);
+
+  /// Several heads; `regulariser`, a scalar tensor with a graph, enters g only.
+  double step(const std::vector<Term>& terms, const torch::Tensor& regulariser = {}, bool keep_graph = false);
+
+  /// One micro-batch of the next step; returns its mean loss. Every call of a step must pass the same number of terms.
+  double accumulate(const torch::Tensor& predictions, const Loss& loss, const torch::Tensor& targets,
+                    bool keep_graph = false);
+  double accumulate(const std::vector<Term>& terms, bool keep_graph = false);
+
+  /// After accumulate(): the update. Otherwise torch's own contract, with gradients from .grad(), for recipes whose probe
+  /// is `gradient`; others throw std::invalid_argument, since a closure does not tell the predictions.
+  torch::Tensor step(LossClosure closure = nullptr) override;
+
+  /// Forgets what accumulate() gathered for a step that will not be taken.
+  void discard_accumulated();
+
+  const Options& options() const { return options_; }
+  const StepReport& report() const { return report_; }
+  std::int64_t steps() const { return step_; }
+
+  /// "lehi: imitation probe every step, running-sum accumulator, adam-simplified rule, sqrt-n scale; lr 0.003, ..."
+  std::string describe() const;
+
+  /// Gives parameters names after construction (for the group constructor). Unknown tensors are ignored.
+  void name_parameters(const torch::OrderedDict<std::string, torch::Tensor>& parameters);
+  /// The parameter's name, or "parameter 3 of group 0".
+  std::string parameter_name(std::size_t group, std::size_t index) const;
+
+  /// The state of a parameter, or nullptr before its first step.
+  const ParameterState* find_state(const torch::Tensor& parameter) const;
+
+  /// The bias-corrected curvature estimate hat(v) that the rule divides by (its square root, for all but sophia).
+  /// Undefined before the first refresh.
+  torch::Tensor curvature(const torch::Tensor& parameter) const;
+
+  void save(torch::serialize::OutputArchive& archive) const override;
+  void load(torch::serialize::InputArchive& archive) override;
+
+ private:
+  // One loss term's sums over the micro-batches of a step. g and s follow parameters_of().
+  struct TermSums {
+    double value = 0.0;
+    double count = 0.0;
+    std::int64_t rows = 0;
+    double weight = 1.0;
+    std::vector<torch::Tensor> g;
+    std::vector<torch::Tensor> s;
+  };
+
+  // g and s of one step, scaled; undefined tensors where a parameter took no part.
+  struct Pulled {
+    std::vector<torch::Tensor> g;
+    std::vector<torch::Tensor> s;
+    double g_factor = 1.0;  // still to be multiplied into g
+    double s_factor = 1.0;  // still to be multiplied into s
+    double value = 0.0;
+    double count = 0.0;
+  };
+
+  std::vector<torch::Tensor> all_parameters() const;
+  Refresh next_refresh() const;
+  ProbeRequest request_for(const Refresh& refresh, std::uint32_t stream, std::int64_t first_row) const;
+  void evaluate_terms(const std::vector<Term>& terms, const Refresh& refresh);
+  Pulled gather_accumulated();
+  void add_regulariser(const torch::Tensor& regulariser, bool keep_graph, Pulled& pulled) const;
+  double apply(Pulled pulled, const Refresh& refresh);
+  void update_group(std::size_t group, std::size_t offset, const Pulled& pulled, const Refresh& refresh, double clip);
+  double stop_for_non_finite(const std::string& what, double value);
+
+  Options options_;
+  std::map<const void*, std::string> names_;
+  std::int64_t step_ = 0;              // steps taken
+  std::size_t known_parameters_ = 0;   // how many had their first refresh; a new group forces one
+  std::vector<Evaluation> evaluations_;  // reused across steps, one per term
+  std::vector<TermSums> sums_;
+  StepReport report_;
+};
+
+/// Two groups for the usual rule "decay matrices, not biases and norms": parameters with two or more dimensions keep
+/// options.weight_decay, the others get none.
+std::vector<torch::optim::OptimizerParamGroup> decay_matrices_only(
+    const torch::OrderedDict<std::string, torch::Tensor>& parameters, const GroupOptions& options);
+
+/// Groups by name: a parameter goes to the first rule whose text occurs in its name, else to the last group, `otherwise`.
+std::vector<torch::optim::OptimizerParamGroup> groups_by_name(
+    const torch::OrderedDict<std::string, torch::Tensor>& parameters,
+    const std::vector<std::pair<std::string, GroupOptions>>& rules, const GroupOptions& otherwise);
+
+}  // namespace lehi

@@ -1,0 +1,61 @@
+// The optimizers by name. Each is lehi::Optimizer with a preset's recipe; see lehi/recipe.h for the parts.
+//
+//   name             probe           schedule            accumulator       rule              scale
+//   Lehi             imitation       every step          running sum       adam-simplified   sqrt-n    the paper, Algorithm 2
+//   Lehibrid         imitation       alternating with g  running sum       adam-simplified   sqrt-n    the paper
+//   LehiGn           gauss-newton    every 10, dense 200 ema               adam              mean      ours
+//   AdamSimplified   gradient        every step          running sum       adam-simplified             the paper, Algorithm 1
+//   Adam, AdamW      gradient        every step          ema               adam                        = torch::optim
+//   Amsgrad          gradient        every step          ema, maximum      adam                        = torch.optim
+//   Nadam, Radam     gradient        every step          ema               nadam, radam                = torch.optim
+//   Adagrad          gradient        every step          plain sum         rmsprop                     = torch::optim
+//   Rmsprop          gradient        every step          ema               rmsprop                     = torch::optim
+//   Sgd              gradient        every step          (none)            sgd                         = torch::optim
+//   SophiaG          sampled-label   every 10            ema per refresh   sophia            mean      its authors' rule
+//
+// Weight decay is decoupled in all of them (torch's Adam, NAdam, RAdam, RMSprop, Adagrad and SGD add it to g instead: pass
+// such a penalty as the regulariser of step()).
+#pragma once
+
+#include <utility>
+
+#include "lehi/optimizer.h"
+
+namespace lehi {
+
+template <Preset P>
+class PresetOptimizer final : public Optimizer {
+ public:
+  template <class Parameters>
+  explicit PresetOptimizer(Parameters&& parameters, const PresetOptions<P>& options = {})
+      : Optimizer(std::forward<Parameters>(parameters), Options(options)) {}
+};
+
+using Lehi = PresetOptimizer<Preset::lehi>;
+using LehiOptions = PresetOptions<Preset::lehi>;
+using Lehibrid = PresetOptimizer<Preset::lehibrid>;
+using LehibridOptions = PresetOptions<Preset::lehibrid>;
+using LehiGn = PresetOptimizer<Preset::lehi_gn>;
+using LehiGnOptions = PresetOptions<Preset::lehi_gn>;
+using AdamSimplified = PresetOptimizer<Preset::adam_simplified>;
+using AdamSimplifiedOptions = PresetOptions<Preset::adam_simplified>;
+using Adam = PresetOptimizer<Preset::adam>;
+using AdamOptions = PresetOptions<Preset::adam>;
+using AdamW = PresetOptimizer<Preset::adamw>;
+using AdamWOptions = PresetOptions<Preset::adamw>;
+using Amsgrad = PresetOptimizer<Preset::amsgrad>;
+using AmsgradOptions = PresetOptions<Preset::amsgrad>;
+using Nadam = PresetOptimizer<Preset::nadam>;
+using NadamOptions = PresetOptions<Preset::nadam>;
+using Radam = PresetOptimizer<Preset::radam>;
+using RadamOptions = PresetOptions<Preset::radam>;
+using Adagrad = PresetOptimizer<Preset::adagrad>;
+using AdagradOptions = PresetOptions<Preset::adagrad>;
+using Rmsprop = PresetOptimizer<Preset::rmsprop>;
+using RmspropOptions = PresetOptions<Preset::rmsprop>;
+using Sgd = PresetOptimizer<Preset::sgd>;
+using SgdOptions = PresetOptions<Preset::sgd>;
+using SophiaG = PresetOptimizer<Preset::sophia_g>;
+using SophiaGOptions = PresetOptions<Preset::sophia_g>;
+
+}  // namespace lehi

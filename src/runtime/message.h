@@ -1,0 +1,17 @@
+// User errors: one sentence that says what was wrong, where, and what was expected.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace lehi {
+
+/// Throws std::invalid_argument with a formatted sentence.
+template <class... Args>
+[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
+  throw std::invalid_argument(fmt::format(text, std::forward<Args>(args)...));
+}
+
+}  // namespace lehi

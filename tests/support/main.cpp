@@ -1,0 +1,10 @@
+// The tests' main: the machine prepared as the program does it, then GoogleTest.
+#include <gmock/gmock.h>
+
+#include "lehi/runtime.h"
+
+int main(int argc, char** argv) {
+  lehi::runtime::prepare(argc, argv);
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,24 @@
+// What several tests share: data files, and comparisons that say by how much they failed.
+#pragma once
+
+#include <torch/types.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace lehi::testing {
+
+/// A JSON file of tests/data.
+nlohmann::json read_data(const std::string& file);
+
+/// |a - b| / |b|, 2-norms in float64; 0 when both are 0, infinity when only b is.
+double relative_difference(const torch::Tensor& a, const torch::Tensor& b);
+
+/// True when both have the same dtype, shape and bits (NaNs compare by bits).
+bool same_bits(const torch::Tensor& a, const torch::Tensor& b);
+
+/// The text of the std::exception that `action` throws; "" when it throws nothing.
+std::string message_of(const std::function<void()>& action);
+
+}  // namespace lehi::testing
