@@ -1,16 +1,20 @@
-// Any loss a user can write as a torch function, without deriving an auxiliary loss by hand: u and the second derivatives
-// come from automatic differentiation with respect to the predictions only, so the network is not in that graph.
+// Any loss a user can write as a torch function, without deriving an auxiliary loss by hand: u and the second
+// derivatives come from automatic differentiation with respect to the predictions only, so the network is not in that
+// graph.
 //
-// The function returns losses, not their mean: a tensor of the predictions' shape when every output contributes on its own
-// (elementwise), or one loss per row, shape [rows], when a row's outputs are coupled. A scalar is refused.
+// The function returns losses, not their mean: a tensor of the predictions' shape when every output contributes on its
+// own (elementwise), or one loss per row when a row's outputs are coupled: shape [rows], or the predictions' shape
+// without its last dimension. Rows must not depend on each other. A scalar is refused.
 //
-//   elementwise            one extra pass gives all second derivatives (checked once against a second, random-sign pass)
+//   elementwise            one extra pass gives all second derivatives
 //   coupled, few outputs   one extra pass per output, exact (at most `exact_outputs`)
 //   coupled, many          Hutchinson's estimate from `samples` random-sign passes; unbiased, not exact
 //
+// The first evaluation with a curvature probe checks the first two against one more, random-sign pass, and that there
+// is curvature: a loss without any, such as the absolute error, is refused with a sentence that says so.
+//
 // Probes: gradient; imitation and diagonal, both sqrt(|d2l/dp_i^2|); gauss-newton where the curvature is not negative
 // (elementwise, or coupled with few outputs). No sampled labels: the function does not say what distribution it models.
-// A loss without curvature, such as the absolute error, is refused with a sentence that says so.
 #pragma once
 
 #include <atomic>
@@ -46,7 +50,7 @@ class Automatic final : public Loss {
  private:
   Function function_;
   AutomaticOptions options_;
-  std::shared_ptr<std::atomic<bool>> checked_;  ///< the once-only check that "elementwise" is true
+  std::shared_ptr<std::atomic<bool>> checked_;  ///< the once-only check has passed
 };
 
 }  // namespace lehi

@@ -1,7 +1,7 @@
 // The convergence bound that the LEHI paper publishes (its Theorem 3.2), as a number.
 //
-// Caveat: the published proof uses a lemma that needs m and v built from the same sequence. LEHI builds v from the probe
-// s, not from g, so the bound is proven for s = g (adam-simplified) only; for LEHI there is a counterexample
+// Caveat: the published proof uses a lemma that needs m and v built from the same sequence. LEHI builds v from the
+// probe s, not from g, so the bound is proven for s = g (adam-simplified) only; for LEHI there is a counterexample
 // (docs/theory.md, and a test). The bound says nothing when it exceeds d M^2, which ||grad f||^2 can't exceed anyway.
 //
 // With ||g||_inf, ||s||_inf <= sqrt(M^2 - eps), an L-Lipschitz gradient, K > 1/(1-b1) steps, K~ = K - b1/(1-b1) and R
@@ -18,24 +18,24 @@
 namespace lehi {
 
 struct BoundConstants {
-  double lr = 1e-3;              ///< a > 0
-  double beta1 = 0.9;            ///< [0, beta2)
-  double beta2 = 0.999;          ///< (beta1, 1)
-  double eps = 1e-7;             ///< > 0
-  double dimension = 1;          ///< d >= 1
-  double gradient_bound = 1.0;   ///< M > sqrt(eps)
-  double lipschitz = 1.0;        ///< L > 0
-  double initial_gap = 1.0;      ///< f(w_1) - f_inf >= 0
-  std::int64_t steps = 1000;     ///< K > 1/(1-b1)
+  double lr = 1e-3;             ///< a > 0
+  double beta1 = 0.9;           ///< [0, beta2)
+  double beta2 = 0.999;         ///< (beta1, 1)
+  double eps = 1e-7;            ///< > 0
+  double dimension = 1;         ///< d >= 1
+  double gradient_bound = 1.0;  ///< M > sqrt(eps)
+  double lipschitz = 1.0;       ///< L > 0
+  double initial_gap = 1.0;     ///< f(w_1) - f_inf >= 0
+  std::int64_t steps = 1000;    ///< K > 1/(1-b1)
 };
 
 struct Bound {
-  double value = 0.0;            ///< the right-hand side
-  double gap_term = 0.0;         ///< 2M/(a K~) (f(w_1) - f_inf)
-  double log_term = 0.0;         ///< E log(1 + M^2/((1-b2) eps)) / K~
-  double drift_term = 0.0;       ///< -E (K/K~) log b2: does not vanish with K
-  double trivial = 0.0;          ///< d M^2
-  bool vacuous = false;          ///< value >= trivial
+  double value = 0.0;       ///< the right-hand side
+  double gap_term = 0.0;    ///< 2M/(a K~) (f(w_1) - f_inf)
+  double log_term = 0.0;    ///< E log(1 + M^2/((1-b2) eps)) / K~
+  double drift_term = 0.0;  ///< -E (K/K~) log b2: does not vanish with K
+  double trivial = 0.0;     ///< d M^2
+  bool vacuous = false;     ///< value >= trivial
 };
 
 /// Throws std::invalid_argument naming a constant out of range.

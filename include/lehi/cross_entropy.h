@@ -7,12 +7,13 @@
 //                    z = sum_i arcsin(2 s_i - 1), evaluated without cancellation
 //   diagonal       = sqrt(c s_i (1 - s_i))
 //   gauss-newton   = sqrt(c) (q - s (sum_k sqrt(s_k) r_k)), q_i = sqrt(s_i) r_i, r_i = +-1
-//   sampled-label  = c (s - onehot(label drawn from s))
-// (sqrt(c) becomes c with Scale::mean; see lehi/probe.h.)
+//   sampled-label  = sqrt(c) (s - onehot(label drawn from s))
+// (sqrt(c) becomes c with Scale::mean; see lehi/probe.h. The sampled-label vector is then dl/dp at the drawn label.)
 //
-// Predictions [..., C]; targets either class indices, int64 of shape [...], or probabilities, the predictions' shape and
-// dtype, each row non-negative with sum 1. Classes are in the last dimension: torch's [N, C, d1, ...] must be moved there.
-// As torch does, the mean divides by the total class weight of the counted rows for indices, by the rows for probabilities.
+// Predictions [..., C]; targets either class indices, int64 of shape [...], or probabilities, the predictions' shape
+// and dtype, each row non-negative with sum 1. Classes are in the last dimension: torch's [N, C, d1, ...] must be moved
+// there. As torch does, the mean divides by the total class weight of the counted rows for indices, by the rows for
+// probabilities.
 //
 // With two classes z is identically zero, so the imitation probe is 0 and LEHI becomes momentum with rate a/sqrt(eps):
 // that is warned about once. Use BinaryCrossEntropy on one logit instead.

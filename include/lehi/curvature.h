@@ -28,8 +28,8 @@ struct CurvatureMatch {
   double cosine = 0.0;  ///< of the two diagonals as vectors; 1 is perfect direction
 };
 
-/// The optimizer's kept curvature (bias-corrected) against the true Gauss-Newton diagonal, one entry per parameter group.
-/// With Scale::mean the truth is divided by N, as the estimate is.
+/// The optimizer's kept curvature (bias-corrected) against the true Gauss-Newton diagonal, one entry per parameter
+/// group. With Scale::mean the truth is divided by N, as the estimate is.
 std::vector<CurvatureMatch> match_curvature(const Optimizer& optimizer, const torch::Tensor& predictions,
                                             const Loss& loss, const torch::Tensor& targets);
 

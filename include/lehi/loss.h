@@ -1,9 +1,9 @@
 // The interface of every loss: value, u = dl/dp and a probe vector v from one pass over the predictions.
 //
-// Rows and outputs. Predictions of shape [N] are N rows of one output; of shape [..., C], every index but the last names
-// a row and the last one names an output. A loss is a sum over a row's outputs and a mean over rows.
-// Losses never broadcast: predictions and targets must have exactly the shapes that each loss documents.
-// They never build an autograd graph: evaluate() reads the predictions' values only.
+// Rows and outputs. Predictions of shape [N] are N rows of one output; of shape [..., C], every index but the last
+// names a row and the last one names an output. A loss is a sum over a row's outputs and a mean over rows. Losses never
+// broadcast: predictions and targets must have exactly the shapes that each loss documents. They never build an
+// autograd graph: evaluate() reads the predictions' values only.
 #pragma once
 
 #include <torch/types.h>
@@ -38,8 +38,8 @@ class Loss {
   virtual bool supports(Probe probe) const = 0;
 
   /// Value, gradient and, if asked for, probe. Tensors already in `out` are reused when shape, dtype and device fit.
-  /// Throws std::invalid_argument for wrong shapes, dtypes, devices, targets or an unsupported probe, and NonFiniteError
-  /// for NaN or infinite predictions.
+  /// Throws std::invalid_argument for wrong shapes, dtypes, devices, targets or an unsupported probe, and
+  /// NonFiniteError for NaN or infinite predictions.
   void evaluate(const torch::Tensor& predictions, const torch::Tensor& targets, const ProbeRequest& request,
                 Evaluation& out) const;
 
@@ -49,7 +49,8 @@ class Loss {
   /// d2l/dp_i^2 of each row's loss (row weights included), shape of the predictions. May be negative.
   virtual torch::Tensor second_derivatives(const torch::Tensor& predictions, const torch::Tensor& targets) const = 0;
 
-  /// The whole d2l/dp2 of each row, [rows, outputs, outputs]; the default is for elementwise losses. Small outputs only.
+  /// The whole d2l/dp2 of each row, [rows, outputs, outputs]; the default is for elementwise losses. Small outputs
+  /// only.
   virtual torch::Tensor hessian(const torch::Tensor& predictions, const torch::Tensor& targets) const;
 
  protected:
@@ -59,8 +60,10 @@ class Loss {
   Loss& operator=(const Loss&) = default;
   Loss& operator=(Loss&&) = default;
 
-  /// Called with checked, detached, contiguous predictions that are float32 or float64, and a supported request;
-  /// out.gradient and (unless the probe is `gradient`) out.probe are allocated. Fills everything in `out`.
+  /// Called without gradient mode, with detached, contiguous, non-empty predictions that are float32 or float64,
+  /// detached targets on the same device, and a supported request; out.rows is set, out.gradient and (unless the probe
+  /// is `gradient`) out.probe are allocated. Checks the targets, fills the rest of `out`, and throws NonFiniteError
+  /// when it meets a prediction that is not finite.
   virtual void compute(const torch::Tensor& predictions, const torch::Tensor& targets, const ProbeRequest& request,
                        Evaluation& out) const = 0;
 };

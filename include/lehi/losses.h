@@ -1,8 +1,8 @@
 // The elementwise losses: each output contributes on its own, so d2l/dp2 is diagonal and imitation equals diagonal,
 // v = sqrt(|l''|), with z any antiderivative of it.
 //
-// Targets have the predictions' shape and dtype. A row's loss is the sum over its outputs, the value the mean over rows;
-// torch's `mean` reduction divides by rows * outputs instead. With e = p - y and s = sigma(p):
+// Targets have the predictions' shape and dtype. A row's loss is the sum over its outputs, the value the mean over
+// rows; torch's `mean` reduction divides by rows * outputs instead. With e = p - y and s = sigma(p):
 //
 //   class                 l                                  u                 l''               z (imitation)
 //   MeanSquaredError      e^2 / 2                            e                 1                 p
@@ -22,6 +22,10 @@
 
 namespace lehi {
 
+namespace kernels {
+struct ElementwiseFormula;
+}
+
 /// Shared by all of this file: what an elementwise loss answers besides its formula.
 class ElementwiseLoss : public Loss {
  public:
@@ -31,18 +35,27 @@ class ElementwiseLoss : public Loss {
  protected:
   void compute(const torch::Tensor& predictions, const torch::Tensor& targets, const ProbeRequest& request,
                Evaluation& out) const override;
+
+ private:
+  virtual kernels::ElementwiseFormula formula() const = 0;
 };
 
 /// Half the squared error of each row, 1/2 |p - y|^2: the paper's regression loss.
 class MeanSquaredError final : public ElementwiseLoss {
  public:
   std::string name() const override { return "mse"; }
+
+ private:
+  kernels::ElementwiseFormula formula() const override;
 };
 
 /// Binary cross-entropy with logits; targets in [0, 1].
 class BinaryCrossEntropy final : public ElementwiseLoss {
  public:
   std::string name() const override { return "bce"; }
+
+ private:
+  kernels::ElementwiseFormula formula() const override;
 };
 
 /// Quadratic up to delta, linear beyond (Huber 1964). torch's huber_loss.
@@ -53,6 +66,7 @@ class Huber final : public ElementwiseLoss {
   double delta() const { return delta_; }
 
  private:
+  kernels::ElementwiseFormula formula() const override;
   double delta_;
 };
 
@@ -60,18 +74,27 @@ class Huber final : public ElementwiseLoss {
 class LogCosh final : public ElementwiseLoss {
  public:
   std::string name() const override { return "log-cosh"; }
+
+ private:
+  kernels::ElementwiseFormula formula() const override;
 };
 
 /// Poisson negative log likelihood with log-rate predictions, without the constant log y!; targets >= 0.
 class PoissonNll final : public ElementwiseLoss {
  public:
   std::string name() const override { return "poisson-nll"; }
+
+ private:
+  kernels::ElementwiseFormula formula() const override;
 };
 
 /// Squared hinge; targets are -1 or +1.
 class SquaredHinge final : public ElementwiseLoss {
  public:
   std::string name() const override { return "squared-hinge"; }
+
+ private:
+  kernels::ElementwiseFormula formula() const override;
 };
 
 /// Sigmoid focal loss (Lin et al. 2017); targets are 0 or 1. a = alpha for target 1, 1 - alpha for target 0.
@@ -83,6 +106,7 @@ class Focal final : public ElementwiseLoss {
   double alpha() const { return alpha_; }
 
  private:
+  kernels::ElementwiseFormula formula() const override;
   double gamma_;
   double alpha_;
 };

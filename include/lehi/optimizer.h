@@ -9,8 +9,8 @@
 // Cost: a forward and a backward, one more backward at each refresh whose probe is not `gradient`, and one sweep over
 // weights and state. Only this optimizer's parameters are differentiated, and .grad() is neither read nor written.
 //
-// Several micro-batches: accumulate() for each, then step(). g and s are summed over all of them and scaled by the total
-// count before s is squared, so the result is that of one large batch, to rounding.
+// Several micro-batches: accumulate() for each, then step(). g and s are summed over all of them and scaled by the
+// total count before s is squared, so the result is that of one large batch, to rounding.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -37,20 +37,20 @@ struct Term {
 
 /// What a user may watch in one parameter group (Options::diagnostics).
 struct GroupDiagnostics {
-  double eps_dominated = 0.0;          ///< fraction of weights where eps outweighs v: there the step is plain momentum
-  double clip_rate = 0.0;              ///< fraction of weights whose step the sophia rule clipped
-  double update_to_weight = 0.0;       ///< |w_new - w_old| / |w_old|, 2-norms
+  double eps_dominated = 0.0;     ///< fraction of weights where eps outweighs v: there the step is plain momentum
+  double clip_rate = 0.0;         ///< fraction of weights whose step the sophia rule clipped
+  double update_to_weight = 0.0;  ///< |w_new - w_old| / |w_old|, 2-norms
   double gradient_inf_norm = 0.0;
 };
 
 /// What happened in the last step.
 struct StepReport {
   std::int64_t step = 0;
-  double value = 0.0;              ///< mean loss, regulariser included
-  double count = 0.0;              ///< what the first term's mean divided by (B in Sophia-G)
-  bool refreshed = false;          ///< new s^2 was accumulated
-  bool second_pull_back = false;   ///< v was pulled back
-  bool skipped = false;            ///< non-finite and policy skip: nothing changed
+  double value = 0.0;             ///< mean loss, regulariser included
+  double count = 0.0;             ///< what the first term's mean divided by (B in Sophia-G)
+  bool refreshed = false;         ///< new s^2 was accumulated
+  bool second_pull_back = false;  ///< v was pulled back
+  bool skipped = false;           ///< non-finite and policy skip: nothing changed
   bool non_finite = false;
   double gradient_norm = 0.0;      ///< global 2-norm of g before clipping
   double gradient_inf_norm = 0.0;  ///< largest |g_i|
@@ -60,12 +60,12 @@ struct StepReport {
 
 /// A parameter's state. All tensors are at least float32 and undefined until needed.
 struct ParameterState : public torch::optim::OptimizerCloneableParamState<ParameterState> {
-  std::int64_t step = 0;         ///< k: steps this parameter has taken
-  std::int64_t covered = 0;      ///< t: steps its refreshes cover; 0: no curvature yet, so the parameter waits
-  double momentum_product = 1.0; ///< nadam
-  torch::Tensor m;               ///< first moment, or sgd's and rmsprop's momentum buffer
-  torch::Tensor v;               ///< kept s^2
-  torch::Tensor v_max;           ///< largest v, ema_max only
+  std::int64_t step = 0;          ///< k: steps this parameter has taken
+  std::int64_t covered = 0;       ///< t: steps its refreshes cover; 0: no curvature yet, so the parameter waits
+  double momentum_product = 1.0;  ///< nadam
+  torch::Tensor m;                ///< first moment, or sgd's and rmsprop's momentum buffer
+  torch::Tensor v;                ///< kept s^2
+  torch::Tensor v_max;            ///< largest v, ema_max only
 
   void serialize(torch::serialize::InputArchive& archive) override;
   void serialize(torch::serialize::OutputArchive& archive) const override;
@@ -80,9 +80,11 @@ class Optimizer : public torch::optim::Optimizer {
   Optimizer(std::vector<torch::optim::OptimizerParamGroup> groups, Options options);
 
   /// Loss, pull-backs and update in one call; returns the mean loss. keep_graph: the caller will use the graph again.
-  double step(const torch::Tensor& predictions, const Loss& loss, const torch::Tensor& targets, bool keep_graph = false);
+  double step(const torch::Tensor& predictions, const Loss& loss, const torch::Tensor& targets,
+              bool keep_graph = false);
 
-  /// Several heads; `regulariser`, a scalar tensor with a graph, enters g only.
+  /// Several heads; `regulariser`, a scalar tensor with a graph, enters g only. With no terms: the update of what was
+  /// accumulated, plus the regulariser.
   double step(const std::vector<Term>& terms, const torch::Tensor& regulariser = {}, bool keep_graph = false);
 
   /// One micro-batch of the next step; returns its mean loss. Every call of a step must pass the same number of terms.
@@ -90,8 +92,8 @@ class Optimizer : public torch::optim::Optimizer {
                     bool keep_graph = false);
   double accumulate(const std::vector<Term>& terms, bool keep_graph = false);
 
-  /// After accumulate(): the update. Otherwise torch's own contract, with gradients from .grad(), for recipes whose probe
-  /// is `gradient`; others throw std::invalid_argument, since a closure does not tell the predictions.
+  /// After accumulate(): the update. Otherwise torch's own contract, with gradients from .grad(), for recipes whose
+  /// probe is `gradient`; others throw std::invalid_argument, since a closure does not tell the predictions.
   torch::Tensor step(LossClosure closure = nullptr) override;
 
   /// Forgets what accumulate() gathered for a step that will not be taken.
@@ -120,7 +122,7 @@ class Optimizer : public torch::optim::Optimizer {
   void load(torch::serialize::InputArchive& archive) override;
 
  private:
-  // One loss term's sums over the micro-batches of a step. g and s follow parameters_of().
+  // One loss term's sums over the micro-batches of a step; g and s follow all_parameters(). The buffers live on.
   struct TermSums {
     double value = 0.0;
     double count = 0.0;
@@ -128,9 +130,10 @@ class Optimizer : public torch::optim::Optimizer {
     double weight = 1.0;
     std::vector<torch::Tensor> g;
     std::vector<torch::Tensor> s;
+    std::vector<bool> used;  // the parameter took part in this step
   };
 
-  // g and s of one step, scaled; undefined tensors where a parameter took no part.
+  // g and s of one step; undefined tensors where a parameter took no part.
   struct Pulled {
     std::vector<torch::Tensor> g;
     std::vector<torch::Tensor> s;
@@ -141,21 +144,31 @@ class Optimizer : public torch::optim::Optimizer {
   };
 
   std::vector<torch::Tensor> all_parameters() const;
+  const GroupOptions& group_options(std::size_t group) const;
+  void check_parameters() const;
   Refresh next_refresh() const;
-  ProbeRequest request_for(const Refresh& refresh, std::uint32_t stream, std::int64_t first_row) const;
-  void evaluate_terms(const std::vector<Term>& terms, const Refresh& refresh);
-  Pulled gather_accumulated();
+  bool needs_second_pull_back(const Refresh& refresh) const;
+  bool evaluate_terms(const std::vector<Term>& terms, const Refresh& refresh);
+  Pulled pull_terms(const std::vector<Term>& terms, const Refresh& refresh, bool keep_graph);
+  Pulled gather_accumulated(const Refresh& refresh);
+  Pulled gather_gradients(double value) const;
   void add_regulariser(const torch::Tensor& regulariser, bool keep_graph, Pulled& pulled) const;
-  double apply(Pulled pulled, const Refresh& refresh);
-  void update_group(std::size_t group, std::size_t offset, const Pulled& pulled, const Refresh& refresh, double clip);
-  double stop_for_non_finite(const std::string& what, double value);
+  double apply(const Pulled& pulled, const Refresh& refresh);
+  bool measure(const Pulled& pulled);
+  double skip_step(double value);
+  void update_parameter(const torch::Tensor& parameter, const GroupOptions& group, const Pulled& pulled,
+                        std::size_t index, const Refresh& refresh);
+  ParameterState& state_of(const torch::Tensor& parameter, const GroupOptions& group);
+  void diagnose(const std::vector<torch::Tensor>& before);
 
   Options options_;
   std::map<const void*, std::string> names_;
-  std::int64_t step_ = 0;              // steps taken
-  std::size_t known_parameters_ = 0;   // how many had their first refresh; a new group forces one
+  std::int64_t step_ = 0;                // steps taken
+  std::size_t known_parameters_ = 0;     // how many have seen a refresh; a new group forces one
   std::vector<Evaluation> evaluations_;  // reused across steps, one per term
-  std::vector<TermSums> sums_;
+  std::vector<TermSums> sums_;           // reused across steps, one per term
+  std::int64_t micro_batches_ = 0;       // accumulated for the next step
+  bool poisoned_ = false;                // one of them had non-finite predictions
   StepReport report_;
 };
 
@@ -164,7 +177,8 @@ class Optimizer : public torch::optim::Optimizer {
 std::vector<torch::optim::OptimizerParamGroup> decay_matrices_only(
     const torch::OrderedDict<std::string, torch::Tensor>& parameters, const GroupOptions& options);
 
-/// Groups by name: a parameter goes to the first rule whose text occurs in its name, else to the last group, `otherwise`.
+/// Groups by name: a parameter goes to the first rule whose text occurs in its name, else to the last group,
+/// `otherwise`.
 std::vector<torch::optim::OptimizerParamGroup> groups_by_name(
     const torch::OrderedDict<std::string, torch::Tensor>& parameters,
     const std::vector<std::pair<std::string, GroupOptions>>& rules, const GroupOptions& otherwise);

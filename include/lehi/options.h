@@ -30,6 +30,9 @@ class GroupOptions : public torch::optim::OptimizerCloneableOptions<GroupOptions
   double momentum_decay = 4e-3;  ///< >= 0: nadam
   double rho = 0.05;             ///< > 0: sophia's clipping constant
 
+  GroupOptions() = default;
+  explicit GroupOptions(double rate) : lr(rate) {}
+
   double get_lr() const override { return lr; }
   void set_lr(double rate) override { lr = rate; }
   void serialize(torch::serialize::InputArchive& archive) override;
@@ -43,7 +46,8 @@ void check(const GroupOptions& options, Rule rule);
 ///   raise    throw NonFiniteError naming the parameter and the step; weights and state untouched
 ///   skip     leave weights and state untouched and go on
 ///   record   apply the step all the same; the report counts it (how the paper's stability table is made)
-/// Non-finite predictions stop the step before a gradient exists: raise throws, skip and record leave the weights alone.
+/// Non-finite predictions stop the step before a gradient exists: raise throws, skip and record leave the weights
+/// alone.
 enum class NonFinite : std::uint8_t { raise, skip, record };
 
 std::string_view name(NonFinite policy);
@@ -69,11 +73,11 @@ enum class Preset : std::uint8_t {
 struct Options {
   std::string name = "custom";  ///< the preset's name; appears in messages and saved files
   Recipe recipe = {};
-  GroupOptions group = {};                    ///< the defaults of every parameter group
-  std::optional<double> clip_norm = {};       ///< largest global 2-norm of g; > 0
+  GroupOptions group = {};               ///< the defaults of every parameter group
+  std::optional<double> clip_norm = {};  ///< largest global 2-norm of g; > 0
   NonFinite non_finite = NonFinite::raise;
-  std::uint64_t seed = 0;                     ///< of the random probes
-  bool diagnostics = false;                   ///< fill StepReport::groups at every step; costs a few passes over memory
+  std::uint64_t seed = 0;    ///< of the random probes
+  bool diagnostics = false;  ///< fill StepReport::groups at every step; costs a few passes over memory
 };
 
 /// Throws std::invalid_argument naming the first number out of range, its value and the range.

@@ -29,7 +29,7 @@ using Arguments = std::vector<std::string>;
 
 struct Command {
   std::string_view name;
-  std::string_view summary;                                                   ///< one line of `lehi --help`
+  std::string_view summary;                                                       ///< one line of `lehi --help`
   int (*main)(const Arguments& arguments, std::ostream& out, std::ostream& err);  ///< arguments after the name
 };
 

@@ -1,0 +1,79 @@
+#include "kernels/norms.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace lehi::kernels {
+namespace {
+
+// Partial sums over fixed chunks, added in order: the result does not depend on the threads.
+constexpr std::int64_t chunk = 1 << 14;
+constexpr std::int64_t lanes = 16;
+
+template <class T>
+Norms chunk_norms(const T* x, std::int64_t size) {
+  double sums[lanes] = {};
+  T largest[lanes] = {};
+  std::int64_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    for (std::int64_t j = 0; j < lanes; ++j) {
+      const T value = x[i + j];
+      sums[j] += static_cast<double>(value) * static_cast<double>(value);
+      const T magnitude = std::abs(value);
+      largest[j] = largest[j] < magnitude ? magnitude : largest[j];
+    }
+  }
+  for (; i < size; ++i) {
+    sums[0] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    largest[0] = std::max(largest[0], std::abs(x[i]));
+  }
+  Norms result;
+  for (std::int64_t j = 0; j < lanes; ++j) {
+    result.sum_of_squares += sums[j];
+    result.largest = std::max(result.largest, static_cast<double>(largest[j]));
+  }
+  // A NaN or infinity anywhere makes the sum one; so does the square of a finite float64 above 1e154: look closer then.
+  if (!std::isfinite(result.sum_of_squares)) {
+    result.finite = std::all_of(x, x + size, [](T value) { return std::isfinite(value); });
+  }
+  return result;
+}
+
+template <class T>
+Norms contiguous_norms(const T* x, std::int64_t size) {
+  const std::int64_t chunks = (size + chunk - 1) / chunk;
+  if (chunks <= 1) return chunk_norms(x, size);
+  std::vector<Norms> parts(static_cast<std::size_t>(chunks));
+  at::parallel_for(0, chunks, 4, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      parts[static_cast<std::size_t>(i)] = chunk_norms(x + i * chunk, std::min(chunk, size - i * chunk));
+    }
+  });
+  Norms total;
+  for (const Norms& part : parts) {
+    total.sum_of_squares += part.sum_of_squares;
+    total.largest = std::max(total.largest, part.largest);
+    total.finite = total.finite && part.finite;
+  }
+  return total;
+}
+
+}  // namespace
+
+Norms norms(const torch::Tensor& tensor) {
+  const torch::NoGradGuard no_grad;
+  auto values = tensor.detach();
+  const auto dtype = values.scalar_type();
+  if (!values.device().is_cpu() || !values.is_contiguous() || (dtype != torch::kFloat32 && dtype != torch::kFloat64)) {
+    values = values.to(torch::kCPU, torch::promote_types(dtype, torch::kFloat32)).contiguous();
+  }
+  if (values.scalar_type() == torch::kFloat32) return contiguous_norms(values.data_ptr<float>(), values.numel());
+  return contiguous_norms(values.data_ptr<double>(), values.numel());
+}
+
+}  // namespace lehi::kernels

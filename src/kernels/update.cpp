@@ -1,0 +1,170 @@
+#include "kernels/update.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace lehi::kernels {
+namespace {
+
+// Elements a thread takes at least: smaller parameters are not worth waking another thread.
+constexpr std::int64_t grain = 1 << 15;
+
+template <class T>
+struct Arrays {
+  T* w;
+  const T* g;
+  const T* s;
+  T* m;
+  T* v;
+  T* v_max;
+};
+
+template <class T>
+struct Scalars {
+  explicit Scalars(const UpdateCoefficients& c)
+      : g_factor(static_cast<T>(c.g_factor)),
+        s_factor(static_cast<T>(c.s_factor)),
+        v_decay(static_cast<T>(c.v_decay)),
+        v_gain(static_cast<T>(c.v_gain)),
+        v_scale(static_cast<T>(c.v_scale)),
+        m_decay(static_cast<T>(c.m_decay)),
+        m_gain(static_cast<T>(c.m_gain)),
+        m_rate(static_cast<T>(c.m_rate)),
+        g_rate(static_cast<T>(c.g_rate)),
+        w_decay(static_cast<T>(c.w_decay)),
+        eps(static_cast<T>(c.eps)) {}
+
+  T g_factor, s_factor, v_decay, v_gain, v_scale, m_decay, m_gain, m_rate, g_rate, w_decay, eps;
+};
+
+template <Feed feed, class T>
+T fed_value(const Arrays<T>& a, const Scalars<T>& c, std::int64_t i, T g) {
+  if constexpr (feed == Feed::gradient) return g * g;
+  const T s = c.s_factor * a.s[i];
+  if constexpr (feed == Feed::probe) return s * s;
+  if constexpr (feed == Feed::probe_plus_gradient) return s * s + g * g;
+  return std::max(s * s, g * g);
+}
+
+template <Form form, Feed feed, bool has_m, bool has_max, class T>
+void sweep(const Arrays<T>& a, const Scalars<T>& c, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const T g = c.g_factor * a.g[i];
+    T v = 0;
+    if constexpr (form != Form::linear || feed != Feed::nothing) {
+      v = a.v[i];
+      if constexpr (feed != Feed::nothing) {
+        v = c.v_decay * v + c.v_gain * fed_value<feed>(a, c, i, g);
+        a.v[i] = v;
+      }
+      if constexpr (has_max) {
+        v = std::max(a.v_max[i], v);
+        a.v_max[i] = v;
+      }
+    }
+    T m = 0;
+    if constexpr (has_m) {
+      T in = c.m_gain * g;
+      if constexpr (form == Form::quotient) in = g / (c.v_scale * std::sqrt(v) + c.eps);
+      m = c.m_decay * a.m[i] + in;
+      a.m[i] = m;
+    }
+    T step = 0;
+    if constexpr (form == Form::scaled) step = (c.m_rate * m + c.g_rate * g) / (c.v_scale * std::sqrt(v) + c.eps);
+    if constexpr (form == Form::root_sum) step = c.m_rate * m / std::sqrt(v + c.eps);
+    if constexpr (form == Form::clipped) {
+      const T ratio = m / (c.v_scale * v + c.eps);
+      step = c.m_rate * (ratio < T(-1) ? T(-1) : (ratio > T(1) ? T(1) : ratio));
+    }
+    if constexpr (form == Form::linear) step = c.m_rate * m + c.g_rate * g;
+    if constexpr (form == Form::quotient) step = c.m_rate * m;
+    a.w[i] = c.w_decay * a.w[i] - step;
+  }
+}
+
+template <class T>
+using Sweep = void (*)(const Arrays<T>&, const Scalars<T>&, std::int64_t, std::int64_t);
+
+template <class T, Form form, Feed feed>
+Sweep<T> pick_state(bool has_m, bool has_max) {
+  if (has_m) return has_max ? sweep<form, feed, true, true, T> : sweep<form, feed, true, false, T>;
+  return has_max ? sweep<form, feed, false, true, T> : sweep<form, feed, false, false, T>;
+}
+
+template <class T, Form form>
+Sweep<T> pick_feed(Feed feed, bool has_m, bool has_max) {
+  switch (feed) {
+    case Feed::nothing:
+      return pick_state<T, form, Feed::nothing>(has_m, has_max);
+    case Feed::gradient:
+      return pick_state<T, form, Feed::gradient>(has_m, has_max);
+    case Feed::probe:
+      return pick_state<T, form, Feed::probe>(has_m, has_max);
+    case Feed::probe_plus_gradient:
+      return pick_state<T, form, Feed::probe_plus_gradient>(has_m, has_max);
+    case Feed::larger:
+      return pick_state<T, form, Feed::larger>(has_m, has_max);
+  }
+  TORCH_INTERNAL_ASSERT(false, "unknown feed");
+}
+
+template <class T>
+Sweep<T> pick(Form form, Feed feed, bool has_m, bool has_max) {
+  switch (form) {
+    case Form::scaled:
+      return pick_feed<T, Form::scaled>(feed, has_m, has_max);
+    case Form::root_sum:
+      return pick_feed<T, Form::root_sum>(feed, has_m, has_max);
+    case Form::clipped:
+      return pick_feed<T, Form::clipped>(feed, has_m, has_max);
+    case Form::linear:
+      return pick_feed<T, Form::linear>(feed, has_m, has_max);
+    case Form::quotient:
+      return pick_feed<T, Form::quotient>(feed, has_m, has_max);
+  }
+  TORCH_INTERNAL_ASSERT(false, "unknown form");
+}
+
+template <class T>
+T* pointer(const torch::Tensor& tensor) {
+  return tensor.defined() ? tensor.data_ptr<T>() : nullptr;
+}
+
+template <class T>
+void update_fused(const UpdateTensors& t, const UpdateCoefficients& c) {
+  const Arrays<T> arrays{pointer<T>(t.w), pointer<T>(t.g), pointer<T>(t.s),
+                         pointer<T>(t.m), pointer<T>(t.v), pointer<T>(t.v_max)};
+  const Scalars<T> scalars(c);
+  const Sweep<T> run = pick<T>(c.form, c.feed, t.m.defined(), t.v_max.defined());
+  at::parallel_for(0, t.w.numel(), grain,
+                   [&](std::int64_t begin, std::int64_t end) { run(arrays, scalars, begin, end); });
+}
+
+// Same element order in memory, so that index i means the same weight in all (contiguous, or channels-last throughout).
+bool fits(const torch::Tensor& tensor, const torch::Tensor& w) {
+  return !tensor.defined() ||
+         (tensor.device().is_cpu() && tensor.layout() == torch::kStrided && tensor.scalar_type() == w.scalar_type() &&
+          tensor.sizes() == w.sizes() && tensor.strides() == w.strides() && !tensor.is_neg());
+}
+
+}  // namespace
+
+bool can_fuse(const UpdateTensors& t) {
+  const auto dtype = t.w.scalar_type();
+  return (dtype == torch::kFloat32 || dtype == torch::kFloat64) && fits(t.w, t.w) &&
+         t.w.is_non_overlapping_and_dense() && fits(t.g, t.w) && fits(t.s, t.w) && fits(t.m, t.w) && fits(t.v, t.w) &&
+         fits(t.v_max, t.w);
+}
+
+void update(const UpdateTensors& tensors, const UpdateCoefficients& coefficients) {
+  if (!can_fuse(tensors)) return update_plain(tensors, coefficients);
+  if (tensors.w.scalar_type() == torch::kFloat32) {
+    update_fused<float>(tensors, coefficients);
+  } else {
+    update_fused<double>(tensors, coefficients);
+  }
+}
+
+}  // namespace lehi::kernels

@@ -1,0 +1,201 @@
+// From g and s to new weights: the non-finite policy, clipping, the update, diagnostics.
+#include <cmath>
+#include <limits>
+
+#include "kernels/norms.h"
+#include "lehi/error.h"
+#include "lehi/optimizer.h"
+#include "lehi/torch_compat.h"
+#include "optim/coefficients.h"
+#include "runtime/message.h"
+
+namespace lehi {
+
+using torch::Tensor;
+
+// Fills the report's norms. False when g or s is not finite (and then throws, under that policy).
+bool Optimizer::measure(const Pulled& pulled) {
+  double squares = 0.0;
+  double largest = 0.0;
+  std::string culprit;
+  std::size_t index = 0;
+  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
+    double group_largest = 0.0;
+    for (std::size_t i = 0; i < param_groups_[group].params().size(); ++i, ++index) {
+      if (!pulled.g[index].defined()) continue;
+      const kernels::Norms g = kernels::norms(pulled.g[index]);
+      squares += g.sum_of_squares;
+      group_largest = std::max(group_largest, g.largest);
+      const bool has_probe = !pulled.s.empty() && pulled.s[index].defined();
+      const bool probe_finite = !has_probe || kernels::norms(pulled.s[index]).finite;
+      if (culprit.empty() && (!g.finite || !probe_finite)) {
+        culprit = fmt::format("the {} of {}", g.finite ? "probe" : "gradient", parameter_name(group, i));
+      }
+    }
+    if (options_.diagnostics) report_.groups[group].gradient_inf_norm = group_largest * pulled.g_factor;
+    largest = std::max(largest, group_largest);
+  }
+  report_.gradient_norm = std::sqrt(squares) * pulled.g_factor;
+  report_.gradient_inf_norm = largest * pulled.g_factor;
+  report_.non_finite = !culprit.empty() || !std::isfinite(pulled.value);
+  if (report_.non_finite) {
+    report_.gradient_norm = report_.gradient_inf_norm = std::numeric_limits<double>::quiet_NaN();
+    if (options_.non_finite == NonFinite::raise) {
+      discard_accumulated();
+      throw NonFiniteError(
+          fmt::format("step {}: {} is not finite, so no weight was changed: lower the learning rate, set clip_norm, or "
+                      "choose the policy skip or record",
+                      step_ + 1, culprit.empty() ? "the loss" : culprit));
+    }
+  }
+  return !report_.non_finite;
+}
+
+double Optimizer::skip_step(double value) {
+  discard_accumulated();
+  report_ = {};
+  report_.step = step_ + 1;
+  report_.value = value;
+  report_.non_finite = true;
+  report_.skipped = true;
+  report_.gradient_norm = report_.gradient_inf_norm = std::numeric_limits<double>::quiet_NaN();
+  return value;
+}
+
+double Optimizer::apply(const Pulled& pulled, const Refresh& refresh) {
+  check_parameters();
+  report_ = {};
+  report_.step = step_ + 1;
+  report_.value = pulled.value;
+  report_.count = pulled.count;
+  report_.refreshed = refresh.due && keeps_curvature(options_.recipe);
+  report_.second_pull_back = !pulled.s.empty();
+  if (options_.diagnostics) report_.groups.resize(param_groups_.size());
+  if (!measure(pulled) && options_.non_finite == NonFinite::skip) return skip_step(pulled.value);
+  if (options_.clip_norm && std::isfinite(report_.gradient_norm)) {
+    // As torch::nn::utils::clip_grad_norm_, its 1e-6 included.
+    report_.clip_factor = std::min(1.0, *options_.clip_norm / (report_.gradient_norm + 1e-6));
+  }
+
+  const torch::NoGradGuard no_grad;
+  std::vector<Tensor> before;
+  if (options_.diagnostics) {
+    for (const Tensor& parameter : all_parameters()) before.push_back(parameter.detach().clone());
+  }
+  std::size_t index = 0;
+  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
+    const GroupOptions& options = group_options(group);
+    for (const Tensor& parameter : param_groups_[group].params()) {
+      if (pulled.g[index].defined()) update_parameter(parameter, options, pulled, index, refresh);
+      ++index;
+    }
+  }
+  ++step_;
+  if (refresh.due) known_parameters_ = index;
+  if (options_.diagnostics) diagnose(before);
+  discard_accumulated();
+  return pulled.value;
+}
+
+ParameterState& Optimizer::state_of(const Tensor& parameter, const GroupOptions& group) {
+  auto& slot = state_[compat::state_key(parameter)];
+  if (!slot) slot = std::make_unique<ParameterState>();
+  auto& state = static_cast<ParameterState&>(*slot);
+  const auto dtype = torch::promote_types(parameter.scalar_type(), torch::kFloat32);
+  const auto zeros = [&] {
+    return torch::zeros_like(parameter, parameter.options().dtype(dtype).requires_grad(false),
+                             torch::MemoryFormat::Preserve);
+  };
+  if (!state.m.defined() && keeps_first_moment(options_.recipe, group)) state.m = zeros();
+  if (!state.v.defined() && keeps_curvature(options_.recipe)) {
+    state.v = zeros();
+    if (options_.recipe.accumulator == Accumulator::ema_max) state.v_max = zeros();
+  }
+  return state;
+}
+
+void Optimizer::update_parameter(const Tensor& parameter, const GroupOptions& group, const Pulled& pulled,
+                                 std::size_t index, const Refresh& refresh) {
+  ParameterState& state = state_of(parameter, group);
+  // Before its first refresh a parameter has no scale to be divided by: it waits.
+  if (keeps_curvature(options_.recipe) && state.covered == 0 && !refresh.due) return;
+  ++state.step;
+  if (refresh.due) state.covered += refresh.covers;
+  if (options_.recipe.rule == Rule::nadam) state.momentum_product *= nadam_momentum(group, state.step);
+
+  const kernels::UpdateCoefficients scalars = coefficients({.recipe = options_.recipe,
+                                                            .group = group,
+                                                            .state = state,
+                                                            .refresh = refresh,
+                                                            .count = pulled.count,
+                                                            .g_factor = pulled.g_factor * report_.clip_factor,
+                                                            .s_factor = pulled.s_factor});
+  kernels::UpdateTensors tensors{parameter.detach(), pulled.g[index], {}, state.m, state.v, state.v_max};
+  const bool feeds_probe = scalars.feed != kernels::Feed::nothing && scalars.feed != kernels::Feed::gradient;
+  if (feeds_probe) {
+    // A parameter that only the regulariser reaches has g but no curvature.
+    tensors.s = pulled.s[index].defined() ? pulled.s[index] : torch::zeros_like(pulled.g[index]);
+  }
+  kernels::update(tensors, scalars);
+}
+
+void Optimizer::diagnose(const std::vector<Tensor>& before) {
+  std::size_t index = 0;
+  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
+    const GroupOptions& options = group_options(group);
+    GroupDiagnostics& result = report_.groups[group];
+    double weights = 0.0;
+    double dominated = 0.0;
+    double clipped = 0.0;
+    double change = 0.0;
+    double size = 0.0;
+    for (const Tensor& parameter : param_groups_[group].params()) {
+      const Tensor& old = before[index++];
+      change += kernels::norms(parameter.detach() - old).sum_of_squares;
+      size += kernels::norms(old).sum_of_squares;
+      weights += static_cast<double>(parameter.numel());
+      const ParameterState* state = find_state(parameter);
+      if (state == nullptr || !state->v.defined()) {
+        dominated += static_cast<double>(parameter.numel());
+        continue;
+      }
+      Tensor scale;
+      switch (options_.recipe.rule) {
+        case Rule::adam_simplified:
+          scale = state->v_max.defined() ? state->v_max : state->v;
+          break;
+        case Rule::sophia:
+          scale = options.rho * report_.count * curvature(parameter);
+          clipped += (state->m.abs() >= scale + options.eps).sum().item<double>();
+          break;
+        default:
+          scale = curvature(parameter).sqrt();
+      }
+      dominated += (scale < options.eps).sum().item<double>();
+    }
+    result.eps_dominated = weights > 0.0 ? dominated / weights : 0.0;
+    result.clip_rate = weights > 0.0 ? clipped / weights : 0.0;
+    result.update_to_weight = size > 0.0 ? std::sqrt(change / size) : 0.0;
+  }
+}
+
+const ParameterState* Optimizer::find_state(const Tensor& parameter) const {
+  const auto found = state_.find(compat::state_key(parameter));
+  return found == state_.end() ? nullptr : static_cast<const ParameterState*>(found->second.get());
+}
+
+Tensor Optimizer::curvature(const Tensor& parameter) const {
+  const ParameterState* state = find_state(parameter);
+  if (state == nullptr || state->covered == 0) return {};
+  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
+    for (const Tensor& member : param_groups_[group].params()) {
+      if (!member.is_same(parameter)) continue;
+      const Tensor& kept = state->v_max.defined() ? state->v_max : state->v;
+      if (!kept.defined()) return {};
+      return kept * bias_correction(options_.recipe.accumulator, group_options(group).beta2, state->covered);
+    }
+  }
+  return {};
+}
+
+}  // namespace lehi

@@ -1,0 +1,130 @@
+// Names, descriptions, archives and parameter groups.
+#include <torch/optim/serialize.h>
+
+#include <algorithm>
+
+#include "lehi/optimizer.h"
+#include "optim/coefficients.h"
+#include "runtime/message.h"
+
+namespace lehi {
+
+using torch::Tensor;
+
+void ParameterState::serialize(torch::serialize::InputArchive& archive) {
+  c10::IValue value;
+  archive.read("step", value);
+  step = value.toInt();
+  archive.read("covered", value);
+  covered = value.toInt();
+  archive.read("momentum_product", value);
+  momentum_product = value.toDouble();
+  // A tensor that was undefined when saved is absent.
+  archive.try_read("m", m, /*is_buffer=*/true);
+  archive.try_read("v", v, /*is_buffer=*/true);
+  archive.try_read("v_max", v_max, /*is_buffer=*/true);
+}
+
+void ParameterState::serialize(torch::serialize::OutputArchive& archive) const {
+  archive.write("step", c10::IValue(step));
+  archive.write("covered", c10::IValue(covered));
+  archive.write("momentum_product", c10::IValue(momentum_product));
+  if (m.defined()) archive.write("m", m, /*is_buffer=*/true);
+  if (v.defined()) archive.write("v", v, /*is_buffer=*/true);
+  if (v_max.defined()) archive.write("v_max", v_max, /*is_buffer=*/true);
+}
+
+void Optimizer::save(torch::serialize::OutputArchive& archive) const {
+  torch::optim::serialize<ParameterState, GroupOptions>(archive, *this);
+  archive.write("lehi_name", c10::IValue(options_.name));
+  archive.write("lehi_steps", c10::IValue(step_));
+  archive.write("lehi_seed", c10::IValue(static_cast<std::int64_t>(options_.seed)));
+  archive.write("lehi_known_parameters", c10::IValue(static_cast<std::int64_t>(known_parameters_)));
+}
+
+void Optimizer::load(torch::serialize::InputArchive& archive) {
+  c10::IValue value;
+  if (!archive.try_read("lehi_name", value)) {
+    refuse("the archive holds no lehi optimizer: expected one saved by lehi::Optimizer::save");
+  }
+  if (value.toStringRef() != options_.name) {
+    refuse("the archive holds the state of '{}', but this optimizer is '{}'", value.toStringRef(), options_.name);
+  }
+  torch::optim::serialize<ParameterState, GroupOptions>(archive, *this);
+  archive.read("lehi_steps", value);
+  step_ = value.toInt();
+  archive.read("lehi_seed", value);
+  options_.seed = static_cast<std::uint64_t>(value.toInt());
+  archive.read("lehi_known_parameters", value);
+  known_parameters_ = static_cast<std::size_t>(value.toInt());
+  discard_accumulated();
+}
+
+std::string Optimizer::describe() const {
+  const Recipe& recipe = options_.recipe;
+  const Schedule& schedule = recipe.schedule;
+  std::string when = schedule.every == 1 ? "every step" : fmt::format("every {} steps", schedule.every);
+  if (schedule.dense > 0 && schedule.every > 1) when += fmt::format(" after {} dense ones", schedule.dense);
+  if (schedule.alternate) when += ", alternating with the gradient";
+  const GroupOptions& group = options_.group;
+  std::string text = fmt::format("{}: {} probe {}", options_.name, name(recipe.probe), when);
+  if (keeps_curvature(recipe)) text += fmt::format(", {} accumulator", name(recipe.accumulator));
+  if (recipe.mix != Mix::none) text += fmt::format(", mixed with g^2 ({})", name(recipe.mix));
+  text += fmt::format(", {} rule", name(recipe.rule));
+  if (recipe.probe != Probe::gradient) text += fmt::format(", {} scale", name(recipe.scale));
+  text += fmt::format("; lr {}", group.lr);
+  if (recipe.rule == Rule::sgd) {
+    text += fmt::format(", momentum {}{}", group.momentum, group.nesterov ? " (Nesterov)" : "");
+  } else if (recipe.rule == Rule::rmsprop) {
+    text += fmt::format(", beta2 {}, momentum {}, eps {}", group.beta2, group.momentum, group.eps);
+  } else {
+    text += fmt::format(", betas ({}, {}), eps {}", group.beta1, group.beta2, group.eps);
+  }
+  if (recipe.rule == Rule::sophia) text += fmt::format(", rho {}", group.rho);
+  text += fmt::format(", weight decay {}", group.weight_decay);
+  if (options_.clip_norm) text += fmt::format(", clip norm {}", *options_.clip_norm);
+  return text;
+}
+
+void Optimizer::name_parameters(const torch::OrderedDict<std::string, Tensor>& parameters) {
+  for (const auto& item : parameters) names_[item.value().unsafeGetTensorImpl()] = item.key();
+}
+
+std::string Optimizer::parameter_name(std::size_t group, std::size_t index) const {
+  const auto found = names_.find(param_groups_[group].params()[index].unsafeGetTensorImpl());
+  return found == names_.end() ? fmt::format("parameter {} of group {}", index, group) : found->second;
+}
+
+std::vector<torch::optim::OptimizerParamGroup> decay_matrices_only(
+    const torch::OrderedDict<std::string, Tensor>& parameters, const GroupOptions& options) {
+  std::vector<Tensor> matrices;
+  std::vector<Tensor> others;
+  for (const auto& item : parameters) (item.value().dim() >= 2 ? matrices : others).push_back(item.value());
+  GroupOptions without_decay = options;
+  without_decay.weight_decay = 0.0;
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  if (!matrices.empty()) groups.emplace_back(std::move(matrices), std::make_unique<GroupOptions>(options));
+  if (!others.empty()) groups.emplace_back(std::move(others), std::make_unique<GroupOptions>(without_decay));
+  return groups;
+}
+
+std::vector<torch::optim::OptimizerParamGroup> groups_by_name(
+    const torch::OrderedDict<std::string, Tensor>& parameters,
+    const std::vector<std::pair<std::string, GroupOptions>>& rules, const GroupOptions& otherwise) {
+  std::vector<std::vector<Tensor>> members(rules.size() + 1);
+  for (const auto& item : parameters) {
+    const auto rule = std::find_if(rules.begin(), rules.end(), [&](const auto& candidate) {
+      return item.key().find(candidate.first) != std::string::npos;
+    });
+    members[static_cast<std::size_t>(rule - rules.begin())].push_back(item.value());
+  }
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i].empty()) continue;
+    groups.emplace_back(std::move(members[i]),
+                        std::make_unique<GroupOptions>(i < rules.size() ? rules[i].second : otherwise));
+  }
+  return groups;
+}
+
+}  // namespace lehi
