@@ -1,5 +1,7 @@
 #include "support/support.h"
 
+#include <torch/csrc/autograd/autograd.h>
+
 #include <cstring>
 #include <exception>
 #include <fstream>
@@ -27,6 +29,10 @@ bool same_bits(const torch::Tensor& a, const torch::Tensor& b) {
   const auto left = a.detach().contiguous();
   const auto right = b.detach().contiguous();
   return std::memcmp(left.data_ptr(), right.data_ptr(), left.nbytes()) == 0;
+}
+
+torch::Tensor gradient_of(const torch::Tensor& y, const torch::Tensor& x) {
+  return torch::autograd::grad({y}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true).at(0);
 }
 
 std::string message_of(const std::function<void()>& action) {

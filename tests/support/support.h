@@ -18,6 +18,9 @@ double relative_difference(const torch::Tensor& a, const torch::Tensor& b);
 /// True when both have the same dtype, shape and bits (NaNs compare by bits).
 bool same_bits(const torch::Tensor& a, const torch::Tensor& b);
 
+/// dy/dx by torch's autograd, itself differentiable.
+torch::Tensor gradient_of(const torch::Tensor& y, const torch::Tensor& x);
+
 /// The text of the std::exception that `action` throws; "" when it throws nothing.
 std::string message_of(const std::function<void()>& action);
 

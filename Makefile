@@ -1,0 +1,49 @@
+# What a person types here; CMake does the building. `make demo` and `make test` do all of the set-up on a fresh Debian 12.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup build demo test format check-format tidy sanitize install clean
+
+JOBS ?= $(shell scripts/jobs)
+PREFIX ?= /usr/local
+ours := '*.h' '*.cpp'
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup:  ## install the Debian packages that are missing
+	@scripts/setup
+
+# Ninja runs CMake again by itself when a list file changes, so configuring once is enough.
+build/%/build.ninja: CMakePresets.json | setup
+	cmake --preset $*
+
+build: build/release/build.ninja  ## the library, the program at build/release/lehi, the tests and the examples
+	cmake --build --preset release --parallel $(JOBS)
+
+demo: build/release/build.ninja  ## train a small classifier with three optimizers and show what it learned
+	cmake --build --preset release --parallel $(JOBS) --target example_spiral
+	build/release/examples/example_spiral
+
+test: check-format build  ## formatting, then every fast test
+	scripts/test release --label-regex fast --parallel $(JOBS)
+
+sanitize: build/asan/build.ninja  ## the fast tests under the address and undefined-behaviour sanitizers
+	cmake --build --preset asan --parallel $(JOBS)
+	scripts/test asan --label-regex fast --parallel $(JOBS)
+
+format: setup  ## rewrite the sources in the project's format
+	git ls-files -z -- $(ours) | xargs -0 clang-format -i
+
+check-format: setup
+	git ls-files -z -- $(ours) | xargs -0 clang-format --dry-run -Werror
+
+tidy:  ## clang-tidy over every source
+	@scripts/setup clang-tidy
+	scripts/tidy $(JOBS)
+
+install: build  ## into PREFIX, by default /usr/local
+	cmake --install build/release --prefix $(PREFIX)
+
+clean:  ## remove everything that was built
+	rm -rf build

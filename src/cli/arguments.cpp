@@ -1,0 +1,86 @@
+#include "cli/arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+namespace lehi::cli {
+namespace {
+
+std::optional<double> finite_number(std::string_view text) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
+  return value;
+}
+
+// Insertions, deletions and replacements that make one word of the other (Levenshtein).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const auto replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+void parse_arguments(CLI::App& app, const Arguments& arguments) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // the order CLI11 takes from
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    throw HelpRequest(app.help());
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{} (`{} --help` shows the options)", error.what(), app.get_name()));
+  }
+}
+
+std::vector<double> parse_numbers(std::string_view option, std::string_view text) {
+  std::vector<double> numbers;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const auto end = std::min(text.find(',', begin), text.size());
+    const auto piece = text.substr(begin, end - begin);
+    const auto number = finite_number(piece);
+    if (!number) {
+      throw UsageError(fmt::format("{}: '{}' in '{}' is not a finite number; expected numbers separated by commas",
+                                   option, piece, text));
+    }
+    numbers.push_back(*number);
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+CLI::Validator finite() {
+  return {[](const std::string& text) {
+            return finite_number(text) ? std::string() : fmt::format("'{}' is not a finite number", text);
+          },
+          ""};
+}
+
+std::string nearest_name(std::string_view wrong, const std::vector<std::string>& known) {
+  std::string best;
+  std::size_t least = wrong.size() / 2 + 1;  // half of the letters wrong is no typing mistake
+  for (const auto& name : known) {
+    const auto distance = edit_distance(wrong, name);
+    if (distance < least) {
+      least = distance;
+      best = name;
+    }
+  }
+  return best;
+}
+
+}  // namespace lehi::cli

@@ -1,0 +1,19 @@
+// `lehi bound`: the published convergence bound as a number, with its terms, whether it says anything, and its caveat.
+#pragma once
+
+#include <iosfwd>
+
+#include "cli/command.h"
+#include "lehi/bound.h"
+
+namespace lehi::cli {
+
+struct BoundConfig {
+  BoundConstants constants;
+  bool json = false;
+};
+
+BoundConfig parse_bound(const Arguments& arguments);
+int run_bound(const BoundConfig& config, std::ostream& out, std::ostream& err);
+
+}  // namespace lehi::cli

@@ -1,0 +1,99 @@
+// The table of subcommands, and the dispatch around them.
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "cli/arguments.h"
+#include "cli/bound.h"
+#include "cli/command.h"
+#include "cli/data.h"
+#include "cli/doctor.h"
+#include "cli/list.h"
+#include "cli/loss.h"
+#include "cli/trace.h"
+#include "data/error.h"
+#include "lehi/error.h"
+#include "lehi/version.h"
+
+namespace lehi::cli {
+namespace {
+
+// One entry of the table: parse, then run.
+template <auto parse, auto run>
+int call(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  return run(parse(arguments), out, err);
+}
+
+std::string help() {
+  std::string text =
+      "lehi trains neural networks with optimizers that look at the curvature of the loss.\n\n"
+      "Usage: lehi COMMAND [OPTIONS]\n\nCommands:\n";
+  for (const auto& command : commands()) text += fmt::format("  {:<8} {}\n", command.name, command.summary);
+  return text +
+         "\n`lehi COMMAND --help` shows a command's options and examples; `lehi --version` the version.\n"
+         "Results go to standard output, everything else to standard error.\n"
+         "Exit codes: 0 done, 1 internal error, 2 usage, 3 bad data, 4 diverged.\n";
+}
+
+int dispatch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
+    out << help();
+    return done;
+  }
+  if (arguments[0] == "--version") {
+    out << "lehi " << LEHI_VERSION << '\n';
+    return done;
+  }
+  std::vector<std::string> names;
+  for (const auto& command : commands()) {
+    if (command.name == arguments[0]) return command.main({arguments.begin() + 1, arguments.end()}, out, err);
+    names.emplace_back(command.name);
+  }
+  const auto near = nearest_name(arguments[0], names);
+  throw UsageError(fmt::format("there is no command '{}'{}; `lehi --help` lists them", arguments[0],
+                               near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near)));
+}
+
+}  // namespace
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> table = {
+      {"doctor", "what this machine gives: cores, threads, BLAS kernel, measured speed, warnings",
+       call<parse_doctor, run_doctor>},
+      {"list", "the optimizers, losses or probes that exist", call<parse_list, run_list>},
+      {"loss", "value, gradient, probe and second derivatives of a loss at given predictions",
+       call<parse_loss, run_loss>},
+      {"trace", "the path of an optimizer on a small problem with a known optimum", call<parse_trace, run_trace>},
+      {"bound", "the published convergence bound for given constants", call<parse_bound, run_bound>},
+      {"data", "the files that the tasks need: what is there, getting the rest, checking them",
+       call<parse_data, run_data>},
+  };
+  return table;
+}
+
+int run_program(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  const auto fail = [&err](const char* what, ExitCode code) {
+    err << "lehi: " << what << '\n';
+    return code;
+  };
+  try {
+    return dispatch(arguments, out, err);
+  } catch (const HelpRequest& help_request) {
+    out << help_request.what();
+    return done;
+  } catch (const UsageError& error) {
+    return fail(error.what(), usage_error);
+  } catch (const data::DataError& error) {
+    return fail(error.what(), bad_input);
+  } catch (const std::invalid_argument& error) {
+    return fail(error.what(), usage_error);
+  } catch (const InputError& error) {
+    return fail(error.what(), bad_input);
+  } catch (const NonFiniteError& error) {
+    return fail(error.what(), diverged);
+  } catch (const std::exception& error) {
+    return fail(error.what(), internal_error);
+  }
+}
+
+}  // namespace lehi::cli

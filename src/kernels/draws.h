@@ -1,0 +1,45 @@
+// The random numbers of probes: each is a function of (seed, step, stream, global row, output) and of what it is for,
+// and of nothing else.
+//
+//   key       the first two words of philox(counter = {step low, step high, stream, 0}, key = {seed low, seed high})
+//   counter   word 0, 1   global row (RandomKey::first_row + row), low and high half
+//             word 2      output index; for signs the index of a group of 128 classes
+//             word 3      purpose in the upper 8 bits, attempt in the lower 24 (rejected Poisson tries, repeated signs)
+//
+// Class i takes its sign from bit i % 32 of word (i / 32) % 4 of block i / 128: set is +1, clear is -1.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/philox.h"
+#include "lehi/probe.h"
+
+namespace lehi::kernels {
+
+class Draws {
+ public:
+  explicit Draws(const RandomKey& key);
+
+  /// Fills `signs` with +1 and -1 for the classes of a row; a different `sample` gives independent signs.
+  void signs(std::int64_t row, std::int64_t classes, double* signs, std::uint32_t sample = 0) const;
+
+  /// Uniform in [0, 1), 53 bits.
+  double uniform(std::int64_t row, std::int64_t output) const;
+
+  /// Standard normal (Box and Muller).
+  double normal(std::int64_t row, std::int64_t output) const;
+
+  /// y - rate for y drawn from the Poisson distribution: inversion below rate 10, Hormann's transformed rejection
+  /// (PTRS, 1993) up to 1e8, the normal limit above, where its skewness is below 1e-4.
+  double centred_poisson(std::int64_t row, std::int64_t output, double rate) const;
+
+ private:
+  enum class Purpose : std::uint32_t { sign = 1, uniform = 2, normal = 3, poisson = 4 };
+
+  PhiloxBlock block(Purpose purpose, std::int64_t row, std::int64_t index, std::uint32_t attempt) const;
+
+  PhiloxKey key_;
+  std::uint64_t first_row_;
+};
+
+}  // namespace lehi::kernels

@@ -1,0 +1,32 @@
+// Philox4x32-10, the counter-based random generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
+// as 1, 2, 3" (SC 2011): a block cipher of a counter. Equal (counter, key) give equal blocks, whoever asks and when,
+// which is what lets micro-batches, chunks, threads and ranks draw the same numbers. What the counter holds:
+// kernels/draws.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace lehi::kernels {
+
+using PhiloxBlock = std::array<std::uint32_t, 4>;
+using PhiloxKey = std::array<std::uint32_t, 2>;
+
+constexpr PhiloxBlock philox(PhiloxBlock counter, PhiloxKey key) {
+  constexpr std::uint64_t multiplier0 = 0xD2511F53;
+  constexpr std::uint64_t multiplier1 = 0xCD9E8D57;
+  constexpr std::uint32_t weyl0 = 0x9E3779B9;  // golden ratio
+  constexpr std::uint32_t weyl1 = 0xBB67AE85;  // sqrt(3) - 1
+  constexpr int rounds = 10;
+  for (int round = 0; round < rounds; ++round) {
+    const std::uint64_t product0 = multiplier0 * counter[0];
+    const std::uint64_t product1 = multiplier1 * counter[2];
+    counter = {static_cast<std::uint32_t>(product1 >> 32U) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product1),
+               static_cast<std::uint32_t>(product0 >> 32U) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
+    key[0] += weyl0;
+    key[1] += weyl1;
+  }
+  return counter;
+}
+
+}  // namespace lehi::kernels

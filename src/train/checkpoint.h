@@ -1,0 +1,48 @@
+// Checkpoints: <directory>/step-000000123/ with model.safetensors, optimizer.safetensors and state.json, published as
+// one directory. state.json carries the size and CRC-32C of the two others and a checksum of itself, so any damage is
+// found.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/safetensors.h"
+
+namespace lehi::train {
+
+struct Checkpoint {
+  NamedTensors model;
+  NamedTensors optimizer;
+  nlohmann::json state;  ///< anything; non-finite numbers would come back as null
+};
+
+/// Saves under `step`, replacing what is there, and returns the checkpoint's directory. Creates `directory`.
+std::filesystem::path save_checkpoint(const std::filesystem::path& directory, std::int64_t step,
+                                      const Checkpoint& checkpoint);
+
+/// One checkpoint's directory, checked and read; FileError where anything about it is damaged.
+Checkpoint load_checkpoint(const std::filesystem::path& path);
+
+struct FoundCheckpoint {
+  std::filesystem::path path;
+  std::int64_t step = 0;
+  Checkpoint checkpoint;
+};
+
+struct NewestCheckpoint {
+  std::optional<FoundCheckpoint> found;  ///< none: start from the beginning
+  std::vector<std::string> damaged;      ///< newer ones that were skipped, one sentence each
+};
+
+/// The newest checkpoint that is whole.
+NewestCheckpoint newest_valid(const std::filesystem::path& directory);
+
+/// Removes all but the newest `keep` (at least 1) checkpoints. Where none of those is whole, the newest whole one stays
+/// too.
+void prune(const std::filesystem::path& directory, int keep);
+
+}  // namespace lehi::train

@@ -1,0 +1,12 @@
+// CRC-32C (Castagnoli, RFC 3720 appendix B.4): the checksum of TensorBoard's event files and of our checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lehi::train {
+
+/// The checksum of `bytes`, or of everything so far when `before` is the checksum of what came before them.
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0);
+
+}  // namespace lehi::train

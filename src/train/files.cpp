@@ -1,0 +1,273 @@
+#include "train/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <regex>
+#include <system_error>
+#include <utility>
+
+namespace lehi::train {
+namespace fs = std::filesystem;
+namespace {
+
+std::string reason(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "no space is left on that disk; free some or write elsewhere";
+    case EACCES:
+    case EPERM:
+      return "permission denied; change the permissions or choose another place";
+    case EROFS:
+      return "that file system is read-only; choose another place";
+    case EIO:
+      return "the disk reported an input/output error; check the disk";
+    case EFBIG:
+      return "the file would grow larger than the system allows; raise the limit or choose another place";
+    case ENOENT:
+      return "it does not exist; check the path";
+    default:
+      return std::generic_category().message(error);
+  }
+}
+
+/// Repeats a system call that a signal interrupted.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+fs::path parent_of(const fs::path& path) {
+  const auto parent = path.parent_path();
+  return parent.empty() ? fs::path(".") : parent;
+}
+
+/// `path`.tmp-PID-N, not in use; beside `path`, since a rename does not cross file systems.
+fs::path aside_name(const fs::path& path) {
+  static std::atomic<unsigned> count{0};
+  for (;;) {
+    fs::path aside = path;
+    aside += fmt::format(".tmp-{}-{}", ::getpid(), count++);
+    struct stat found {};
+    if (::lstat(aside.c_str(), &found) != 0) return aside;
+  }
+}
+
+bool is_aside_name(const std::string& name) {
+  static const std::regex pattern(R"(.+\.tmp-\d+-\d+)");
+  return std::regex_match(name, pattern);
+}
+
+/// Syncs a file or a directory by name.
+void sync_path(const fs::path& path, bool directory) {
+  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  if (descriptor < 0) throw FileError("open", path, errno);
+  const int failed = uninterrupted([&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
+  ::close(descriptor);
+  // Some network file systems cannot sync a directory, and say so with EINVAL.
+  if (failed != 0 && !(directory && failed == EINVAL)) throw FileError("sync", path, failed);
+}
+
+void sync_tree(const fs::path& directory) {
+  for (const auto& name : list_directory(directory)) {
+    const auto path = directory / name;
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) {
+      sync_tree(path);
+    } else {
+      sync_path(path, false);
+    }
+  }
+  sync_path(directory, true);
+}
+
+void rename_path(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) throw FileError(fmt::format("rename {} to", from.string()), to, errno);
+}
+
+void remove_path(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw FileError("remove", path, error.value());
+}
+
+/// Puts the new directory in the old one's place in one step, and removes the old one.
+void replace_directory(const fs::path& aside, const fs::path& path) {
+  if (::rename(aside.c_str(), path.c_str()) == 0) return;
+  if (errno != ENOTEMPTY && errno != EEXIST) throw FileError("rename a finished directory to", path, errno);
+  if (::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return remove_path(aside);
+  remove_tree(path);  // a file system without exchange: the name is free for a moment
+  rename_path(aside, path);
+}
+
+}  // namespace
+
+FileError::FileError(std::string_view operation, const fs::path& path, int error)
+    : std::runtime_error(fmt::format("cannot {} {}: {}", operation, path.string(), reason(error))) {}
+
+OutputFile::OutputFile(fs::path path, Mode mode) : path_(std::move(path)) {
+  const int flags = O_WRONLY | O_CLOEXEC | O_CREAT | (mode == Mode::create ? O_EXCL : O_APPEND);
+  descriptor_ = uninterrupted([&] { return ::open(path_.c_str(), flags, 0666); });
+  if (descriptor_ < 0) throw FileError(mode == Mode::create ? "create" : "open", path_, errno);
+  struct stat found {};
+  if (::fstat(descriptor_, &found) == 0) size_ = static_cast<std::uint64_t>(found.st_size);
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void OutputFile::write(std::string_view bytes) {
+  auto left = bytes;
+  while (!left.empty()) {
+    const auto written = uninterrupted([&] { return ::write(descriptor_, left.data(), left.size()); });
+    if (written < 0) {
+      const FileError failure("write", path_, errno);
+      // Best effort: where even this fails, readers drop the torn end.
+      [[maybe_unused]] const int cut = ::ftruncate(descriptor_, static_cast<off_t>(size_));
+      throw failure;
+    }
+    left.remove_prefix(static_cast<std::size_t>(written));
+  }
+  size_ += bytes.size();
+}
+
+void OutputFile::sync() {
+  if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) throw FileError("sync", path_, errno);
+}
+
+void OutputFile::close() {
+  // Never repeated after EINTR: Linux has closed the descriptor even then.
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) throw FileError("close", path_, errno);
+}
+
+InputFile::InputFile(fs::path path) : path_(std::move(path)) {
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
+  descriptor_ = uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
+  if (descriptor_ < 0) throw FileError("open", path_, errno);
+  struct stat found {};
+  const int failed = ::fstat(descriptor_, &found) == 0 ? 0 : errno;
+  if (failed != 0 || !S_ISREG(found.st_mode)) {
+    ::close(descriptor_);
+    if (failed != 0) throw FileError("read", path_, failed);
+    throw FileError(fmt::format("cannot read {}: it is not a regular file", path_.string()));
+  }
+  size_ = static_cast<std::uint64_t>(found.st_size);
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+void InputFile::read(void* to, std::size_t bytes) {
+  auto* at = static_cast<char*>(to);
+  while (bytes > 0) {
+    const auto count = uninterrupted([&] { return ::read(descriptor_, at, bytes); });
+    if (count < 0) throw FileError("read", path_, errno);
+    if (count == 0)
+      throw FileError(fmt::format("{} ended {} bytes too early while it was read", path_.string(), bytes));
+    at += count;
+    bytes -= static_cast<std::size_t>(count);
+  }
+}
+
+std::string read_text(const fs::path& path, std::uint64_t limit) {
+  InputFile file(path);
+  if (file.size() > limit) {
+    throw FileError(fmt::format("{} has {} bytes, expected at most {}", path.string(), file.size(), limit));
+  }
+  std::string text(file.size(), '\0');
+  file.read(text.data(), text.size());
+  return text;
+}
+
+void publish_file(const fs::path& path, const std::function<void(OutputFile&)>& fill) {
+  OutputFile file(aside_name(path), OutputFile::Mode::create);
+  try {
+    fill(file);
+    file.sync();
+    file.close();
+    rename_path(file.path(), path);
+  } catch (...) {
+    ::unlink(file.path().c_str());
+    throw;
+  }
+  sync_path(parent_of(path), true);
+}
+
+void publish_text(const fs::path& path, std::string_view text) {
+  publish_file(path, [&](OutputFile& file) { file.write(text); });
+}
+
+void publish_directory(const fs::path& path, const std::function<void(const fs::path&)>& fill) {
+  const auto aside = aside_name(path);
+  if (::mkdir(aside.c_str(), 0777) != 0) throw FileError("create", aside, errno);
+  try {
+    fill(aside);
+    sync_tree(aside);
+    replace_directory(aside, path);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(aside, ignored);
+    throw;
+  }
+  sync_path(parent_of(path), true);
+}
+
+void remove_tree(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(fs::symlink_status(path, ignored))) return remove_path(path);
+  const auto aside = aside_name(path);
+  rename_path(path, aside);
+  remove_path(aside);
+}
+
+void make_directories(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return;
+  const auto parent = parent_of(path);
+  make_directories(parent);
+  const int failed = ::mkdir(path.c_str(), 0777) == 0 ? 0 : errno;
+  if (failed != 0 && !fs::is_directory(path, ignored)) throw FileError("create the directory", path, failed);
+  sync_path(parent, true);
+}
+
+std::vector<std::string> list_directory(const fs::path& directory) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    names.push_back(at->path().filename().string());
+  }
+  if (error && error.value() != ENOENT) throw FileError("list", directory, error.value());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+int remove_leftovers(const fs::path& directory) {
+  int count = 0;
+  for (const auto& name : list_directory(directory)) {
+    if (!is_aside_name(name)) continue;
+    remove_path(directory / name);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace lehi::train

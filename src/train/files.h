@@ -1,0 +1,91 @@
+// The only place of this room that touches the disk. What is published appears whole or not at all, also after a crash:
+// it is written aside in the same directory, synced, renamed, and the directory is synced. A failure leaves no
+// temporary behind; what a killed process leaves is named so that remove_leftovers() finds it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lehi::train {
+
+/// A file that could not be read or written, or whose contents are damaged: one sentence that names it.
+class FileError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  /// "cannot <operation> <path>: <reason>; <what to do>", from the errno of a system call.
+  FileError(std::string_view operation, const std::filesystem::path& path, int error);
+};
+
+/// A file that bytes are written to, in whole pieces.
+class OutputFile {
+ public:
+  enum class Mode { create, append };  ///< create refuses a name that exists; append creates one that does not
+  OutputFile(std::filesystem::path path, Mode mode);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&& other) noexcept;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  /// One write call (more only where the system takes less). A failed write takes back what it had written.
+  void write(std::string_view bytes);
+  void sync();
+  void close();  ///< says what the destructor would have to swallow
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+/// A regular file that bytes are read from, in order.
+class InputFile {
+ public:
+  explicit InputFile(std::filesystem::path path);
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  std::uint64_t size() const { return size_; }
+  /// Exactly so many bytes; a file that ends before is an error.
+  void read(void* to, std::size_t bytes);
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+/// The whole file; one larger than `limit` is refused before anything is allocated.
+std::string read_text(const std::filesystem::path& path, std::uint64_t limit);
+
+/// Replaces `path` by what `fill` writes.
+void publish_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& fill);
+void publish_text(const std::filesystem::path& path, std::string_view text);
+
+/// Replaces the directory `path` by one whose files `fill` writes into the directory it is given.
+void publish_directory(const std::filesystem::path& path,
+                       const std::function<void(const std::filesystem::path&)>& fill);
+
+/// Removes a file or a directory with all it holds; no half-removed directory keeps the name, whenever the process
+/// dies.
+void remove_tree(const std::filesystem::path& path);
+
+/// Creates the directory and its parents, each synced into its own; one that exists is fine.
+void make_directories(const std::filesystem::path& path);
+
+/// The names in a directory, sorted; none when it does not exist.
+std::vector<std::string> list_directory(const std::filesystem::path& directory);
+
+/// Removes what interrupted writers left in a directory that no other process writes to; returns how many.
+int remove_leftovers(const std::filesystem::path& directory);
+
+}  // namespace lehi::train

@@ -1,0 +1,132 @@
+#include "train/json_file.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "train/files.h"
+
+namespace lehi::train {
+namespace {
+
+using nlohmann::json;
+
+/// Watches the parser and stops it where the document passes a limit or repeats a key.
+class Guard {
+ public:
+  Guard(const std::string& where, const JsonLimits& limits) : where_(where), limits_(limits) {}
+
+  bool operator()(int, json::parse_event_t event, json& value) {
+    using Event = json::parse_event_t;
+    switch (event) {
+      case Event::object_start:
+      case Event::array_start:
+        count_child();
+        if (open_.size() == limits_.depth) stop(fmt::format("nests deeper than {} levels", limits_.depth));
+        open_.push_back({event == Event::array_start, 0, {}});
+        break;
+      case Event::object_end:
+      case Event::array_end:
+        open_.pop_back();
+        break;
+      case Event::key:
+        if (!open_.back().keys.insert(value.get_ref<const std::string&>()).second) {
+          stop(fmt::format("repeats the key {}", in_quotes(value.get_ref<const std::string&>())));
+        }
+        break;
+      case Event::value:
+        count_child();
+        break;
+    }
+    return true;
+  }
+
+ private:
+  struct Level {
+    bool list;
+    std::size_t size;
+    std::set<std::string> keys;
+  };
+
+  void count_child() {
+    if (open_.empty() || !open_.back().list) return;
+    if (++open_.back().size > limits_.list_size) {
+      stop(fmt::format("holds a list of more than {} values", limits_.list_size));
+    }
+  }
+
+  [[noreturn]] void stop(const std::string& why) const { throw FileError(fmt::format("{} {}", where_, why)); }
+
+  const std::string& where_;
+  const JsonLimits& limits_;
+  std::vector<Level> open_;
+};
+
+std::string shortened(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  return text.size() <= kLongest ? std::string(text) : std::string(text.substr(0, kLongest)) + "...";
+}
+
+[[noreturn]] void wrong_kind(const json& value, const char* key, const std::string& where, const char* expected) {
+  const auto shown = value.is_string() ? in_quotes(value.get_ref<const std::string&>()) : shortened(to_text(value));
+  throw FileError(fmt::format("{}: '{}' is {}, expected {}", where, key, shown, expected));
+}
+
+}  // namespace
+
+json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits) {
+  Guard guard(where, limits);
+  try {
+    return json::parse(text.begin(), text.end(), std::ref(guard));
+  } catch (const json::parse_error& error) {
+    throw FileError(fmt::format("{} is not valid JSON at byte {} of {}", where, error.byte, text.size()));
+  } catch (const json::exception& error) {  // a number that no double holds
+    throw FileError(fmt::format("{} cannot be read as JSON ({})", where, error.what()));
+  }
+}
+
+std::string to_text(const json& document, int indent) {
+  return document.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+std::string in_quotes(std::string_view text) { return to_text(json(shortened(text))); }
+
+const json& field(const json& object, const char* key, const std::string& where) {
+  if (!object.is_object()) throw FileError(fmt::format("{} is not a JSON object", where));
+  const auto found = object.find(key);
+  if (found == object.end()) throw FileError(fmt::format("{}: the key '{}' is missing", where, key));
+  return *found;
+}
+
+const json& object_field(const json& object, const char* key, const std::string& where) {
+  const auto& value = field(object, key, where);
+  if (!value.is_object()) wrong_kind(value, key, where, "an object");
+  return value;
+}
+
+std::string text_field(const json& object, const char* key, const std::string& where) {
+  const auto& value = field(object, key, where);
+  if (!value.is_string()) wrong_kind(value, key, where, "a text");
+  return value.get<std::string>();
+}
+
+double number_field(const json& object, const char* key, const std::string& where) {
+  const auto& value = field(object, key, where);
+  if (!value.is_number()) wrong_kind(value, key, where, "a number");
+  return value.get<double>();
+}
+
+std::int64_t count_field(const json& object, const char* key, const std::string& where) {
+  constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const auto& value = field(object, key, where);
+  // A value set in memory, not parsed, may be a signed integer.
+  const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= kLargest
+                                               : value.is_number_integer() && value.get<std::int64_t>() >= 0;
+  if (!fits) wrong_kind(value, key, where, "an integer of at least 0");
+  return value.get<std::int64_t>();
+}
+
+}  // namespace lehi::train

@@ -1,0 +1,53 @@
+// What every subcommand's parse() stands on.
+#include "cli/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include "support/support.h"
+
+namespace lehi::cli {
+namespace {
+
+using testing::message_of;
+using Numbers = std::vector<double>;
+
+TEST(ParseNumbers, ReadsCommaSeparatedDoublesExactly) {
+  EXPECT_EQ(parse_numbers("--x", "1"), (Numbers{1}));
+  EXPECT_EQ(parse_numbers("--x", "-1.5,2e-3,.1"), (Numbers{-1.5, 2e-3, 0.1}));
+  EXPECT_EQ(parse_numbers("--x", "0.1000000000000000055"), (Numbers{0.1}));
+}
+
+TEST(ParseNumbers, RefusesEverythingElseByOptionAndPiece) {
+  for (const auto* const text : {"", "1,", ",1", "1,,2", "a", "1 ", "1;2", "nan", "inf", "1e999", "0x10"}) {
+    EXPECT_THROW(parse_numbers("--x", text), UsageError) << "'" << text << "'";
+  }
+  EXPECT_EQ(message_of([] { parse_numbers("--start", "1,b,2"); }),
+            "--start: 'b' in '1,b,2' is not a finite number; expected numbers separated by commas");
+}
+
+TEST(ParseArguments, TurnsErrorsIntoUsageErrorsAndHelpIntoText) {
+  double rate = 0;
+  CLI::App app("What it does.", "lehi thing");
+  app.add_option("--rate", rate)->check(finite());
+  app.footer("Examples:\n  lehi thing --rate 1");
+  parse_arguments(app, {"--rate", "-2.5"});
+  EXPECT_EQ(rate, -2.5);
+  EXPECT_THROW(parse_arguments(app, {"--rate", "nan"}), UsageError);
+  EXPECT_THROW(parse_arguments(app, {"--rate"}), UsageError);
+  EXPECT_THROW(parse_arguments(app, {"--speed", "1"}), UsageError);
+  EXPECT_NE(message_of([&] { parse_arguments(app, {"--speed", "1"}); }).find("`lehi thing --help`"), std::string::npos);
+  EXPECT_THROW(parse_arguments(app, {"--help"}), HelpRequest);
+  EXPECT_NE(message_of([&] { parse_arguments(app, {"-h"}); }).find("lehi thing --rate 1"), std::string::npos);
+}
+
+TEST(NearestName, ForgivesTypingMistakesOnly) {
+  const std::vector<std::string> known = {"doctor", "list", "loss", "trace", "bound"};
+  EXPECT_EQ(nearest_name("docter", known), "doctor");
+  EXPECT_EQ(nearest_name("trac", known), "trace");
+  EXPECT_EQ(nearest_name("lost", known), "list");  // as near as loss, and first
+  EXPECT_EQ(nearest_name("optimise", known), "");
+  EXPECT_EQ(nearest_name("", known), "");
+}
+
+}  // namespace
+}  // namespace lehi::cli

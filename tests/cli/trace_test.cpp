@@ -1,0 +1,174 @@
+#include "cli/trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/types.h>
+
+#include "cli/optimizer_flags.h"
+#include "cli/run.h"
+#include "lehi/losses.h"
+#include "lehi/presets.h"
+#include "model/problem.h"
+
+namespace lehi::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using Numbers = std::vector<double>;
+
+Numbers weights(const torch::Tensor& w) {
+  const auto values = w.detach();
+  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
+}
+
+TEST(Trace, DocumentHasThePathFromTheStartOn) {
+  const auto result = run({"trace", "rosenbrock", "--optimizer", "lehi", "--lr", "0.01", "--steps", "5", "--json"});
+  ASSERT_EQ(result.code, done) << result.err;
+  const auto document = result.json();
+  EXPECT_EQ(document["schema"], 1);
+  EXPECT_EQ(document["problem"], "rosenbrock");
+  EXPECT_EQ(document["optimizer"], "lehi");
+  EXPECT_EQ(document["lr"], 0.01);
+  EXPECT_EQ(document["status"], "done");
+  EXPECT_EQ(document["optimum"], (Numbers{1, 1}));
+  EXPECT_EQ(document["minimum"], 0);
+  ASSERT_EQ(document["path"].size(), 6U);
+  EXPECT_EQ(document["path"][0]["w"], (Numbers{-1.2, 1}));
+  EXPECT_NEAR(document["path"][0]["value"], 12.1, 1e-13);
+  for (std::size_t step = 0; step < 6; ++step) EXPECT_EQ(document["path"][step]["step"], step);
+}
+
+// The first LEHI step on rosenbrock, by hand: r = (10 (w2 - w1^2), 1 - w1) = (-4.4, 2.2), J = [[24, 10], [-1, 0]], so
+// g = J^T r = (-107.8, -44), s = J^T 1 = (23, 10) and, with k = 1, w <- w - a (1-b1) g / sqrt(eps + s^2).
+TEST(Trace, FirstLehiStepMatchesHandComputation) {
+  const auto path =
+      run({"trace", "rosenbrock", "--optimizer", "lehi", "--lr", "0.01", "--eps", "0.01", "--steps", "1", "--json"})
+          .json()["path"];
+  EXPECT_NEAR(path[1]["w"][0], -1.2 + 0.01 * 0.1 * 107.8 / std::sqrt(0.01 + 529), 1e-14);
+  EXPECT_NEAR(path[1]["w"][1], 1.0 + 0.01 * 0.1 * 44 / std::sqrt(0.01 + 100), 1e-14);
+}
+
+// A program of a user's own, without the table of problems: the path must be the same, bit by bit.
+TEST(Trace, AgreesWithALibraryLoop) {
+  const MeanSquaredError loss;
+  auto w = torch::tensor({-1.2, 1.0}, torch::kFloat64).requires_grad_(true);
+  Lehibrid optimizer(std::vector<torch::Tensor>{w}, LehibridOptions(0.02).eps(1e-3).betas(0.8, 0.99));
+  const auto path = run({"trace", "rosenbrock", "--optimizer", "lehibrid", "--lr", "0.02", "--eps", "1e-3", "--beta1",
+                         "0.8", "--beta2", "0.99", "--steps", "200", "--json"})
+                        .json()["path"];
+  for (std::size_t step = 0; step <= 200; ++step) {
+    ASSERT_EQ(path[step]["w"].get<Numbers>(), weights(w)) << "step " << step;
+    const auto residuals = torch::stack({10 * (w[1] - w[0] * w[0]), 1 - w[0]}).unsqueeze(0);
+    const double value = optimizer.step(residuals, loss, torch::zeros({1, 2}, torch::kFloat64));
+    ASSERT_EQ(path[step]["value"].get<double>(), value) << "step " << step;
+  }
+}
+
+TEST(Trace, AgreesWithTheLibraryForEveryProblemAndOptimizer) {
+  for (const auto& problem : problems()) {
+    for (const auto which : all_presets()) {
+      const auto options = preset(which);
+      const auto result = run({"trace", problem.name, "--optimizer", options.name, "--lr", "1e-4", "--seed", "3",
+                               "--steps", "20", "--json"});
+      ASSERT_EQ(result.code, done) << result.err;
+      auto w = torch::tensor(problem.start, torch::kFloat64).requires_grad_(true);
+      auto changed = options;
+      changed.group.lr = 1e-4;
+      changed.seed = 3;
+      Optimizer optimizer(std::vector<torch::Tensor>{w}, changed);
+      for (int step = 0; step < 20; ++step) optimizer.step(problem.predictions(w), *problem.loss, problem.targets);
+      EXPECT_EQ(result.json()["path"][20]["w"].get<Numbers>(), weights(w)) << options.name << " on " << problem.name;
+    }
+  }
+}
+
+TEST(Trace, ReachesTheOptimumOfALogisticRegression) {
+  const auto document = run({"trace", "logistic-regression", "--optimizer", "lehi", "--lr", "0.1", "--eps", "1e-8",
+                             "--steps", "3000", "--json"})
+                            .json();
+  const auto end = document["path"].back();
+  EXPECT_NEAR(end["w"][0], -4.0777, 1e-3);
+  EXPECT_NEAR(end["w"][1], 1.5046, 1e-3);
+  EXPECT_NEAR(end["value"], 8.02988, 1e-5);
+}
+
+TEST(Trace, StartsWhereTheUserSays) {
+  const auto document = run({"trace", "beale", "--start", "-1,0.25", "--steps", "0", "--json"}).json();
+  ASSERT_EQ(document["path"].size(), 1U);
+  EXPECT_EQ(document["path"][0]["w"], (Numbers{-1, 0.25}));
+}
+
+TEST(Trace, DivergenceIsAResultWithThePathSoFar) {
+  const auto result = run({"trace", "rosenbrock", "--optimizer", "sgd", "--lr", "1", "--steps", "100", "--json"});
+  EXPECT_EQ(result.code, diverged);
+  EXPECT_THAT(result.err, HasSubstr("lehi: sgd diverged on rosenbrock at step"));
+  const auto document = result.json();  // a NaN or an infinity in it would not parse
+  EXPECT_EQ(document["status"], "diverged");
+  EXPECT_GT(document["path"].size(), 1U);
+  EXPECT_LT(document["path"].size(), 101U);
+  EXPECT_EQ(document["path"][0]["w"], (Numbers{-1.2, 1}));
+  EXPECT_EQ(run({"trace", "rosenbrock", "--optimizer", "sgd", "--lr", "1", "--steps", "100"}).code, diverged);
+}
+
+TEST(Trace, TextIsAShortTableAndAClosingSentence) {
+  const auto result = run({"trace", "bowl", "--optimizer", "adam", "--lr", "0.01", "--steps", "1000"});
+  EXPECT_EQ(result.code, done);
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(result.out, HasSubstr("Done after 1000 steps: value "));
+  EXPECT_THAT(result.out, HasSubstr("(minimum 0), distance to the optimum (0, 0, 0) "));
+  const auto lines = std::count(result.out.begin(), result.out.end(), '\n');
+  EXPECT_GE(lines, 14);
+  EXPECT_LE(lines, 24);
+  EXPECT_EQ(run({"trace", "bowl", "--steps", "0"}).code, done);
+  EXPECT_EQ(run({"trace", "bowl", "--steps", "1"}).code, done);
+}
+
+TEST(Trace, ListsTheProblems) {
+  const auto list = run({"trace", "--list", "--json"}).json();
+  ASSERT_EQ(list.size(), problems().size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    EXPECT_EQ(list[i]["name"], problems()[i].name);
+    EXPECT_EQ(list[i]["start"], problems()[i].start);
+  }
+  EXPECT_THAT(run({"trace", "--list"}).out, HasSubstr("\nwood "));
+}
+
+TEST(Trace, ResolvesFlagsOverThePreset) {
+  const auto config = parse_trace(
+      {"wood",   "--optimizer",     "lehi-gn", "--lr",        "0.5", "--weight-decay", "0.1",      "--seed",
+       "9",      "--refresh-every", "4",       "--dense",     "2",   "--probe",        "diagonal", "--scale",
+       "sqrt-n", "--mix",           "max",     "--clip-norm", "3",   "--steps",        "7"});
+  EXPECT_EQ(config.problem, "wood");
+  EXPECT_EQ(config.steps, 7);
+  EXPECT_EQ(config.options.name, "lehi-gn");
+  EXPECT_EQ(config.options.group.lr, 0.5);
+  EXPECT_EQ(config.options.group.weight_decay, 0.1);
+  EXPECT_EQ(config.options.group.beta2, preset("lehi-gn").group.beta2);
+  EXPECT_EQ(config.options.seed, 9U);
+  EXPECT_EQ(config.options.clip_norm, 3);
+  EXPECT_EQ(config.options.recipe.schedule.every, 4);
+  EXPECT_EQ(config.options.recipe.schedule.dense, 2);
+  EXPECT_EQ(config.options.recipe.probe, Probe::diagonal);
+  EXPECT_EQ(config.options.recipe.scale, Scale::sqrt_n);
+  EXPECT_EQ(config.options.recipe.mix, Mix::max);
+
+  const auto sgd = parse_trace({"wood", "--optimizer", "sgd", "--momentum", "0.9", "--nesterov"});
+  EXPECT_EQ(sgd.options.group.momentum, 0.9);
+  EXPECT_TRUE(sgd.options.group.nesterov);
+}
+
+TEST(Trace, DescribesSchedules) {
+  EXPECT_EQ(describe_schedule({}), "every step");
+  EXPECT_EQ(describe_schedule({.alternate = true}), "every step, alternating with gradient");
+  EXPECT_EQ(describe_schedule({.every = 10, .dense = 200}), "every 10 steps after 200 dense ones");
+}
+
+TEST(Trace, NamesWhatIsWrong) {
+  EXPECT_EQ(run({"trace"}).err, "lehi: trace: which problem? `lehi trace --list` shows them\n");
+  EXPECT_EQ(run({"trace", "beale", "--start", "1,2,3"}).err, "lehi: --start: beale has 2 weights, not 3\n");
+  EXPECT_THAT(run({"trace", "beale", "--optimizer", "magic"}).err, HasSubstr("unknown optimizer 'magic'"));
+}
+
+}  // namespace
+}  // namespace lehi::cli

@@ -1,0 +1,119 @@
+// `lehi data`: what it prints, what it answers to the shell.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/data.h"
+#include "data/catalogue.h"
+#include "data_room/fixture.h"
+#include "support/support.h"
+
+namespace lehi::cli {
+namespace {
+
+using lehi::testing::Folder;
+using lehi::testing::message_of;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Answer {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Answer lehi(Arguments arguments) {
+  arguments.insert(arguments.begin(), "data");
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = run_program(arguments, out, err);
+  return {code, out.str(), err.str()};
+}
+
+TEST(DataCommand, ParsesActionTasksAndFlags) {
+  const auto config = parse_data({"verify", "mnist", "protein", "--data-dir", "d", "--json"});
+  EXPECT_EQ(config.action, "verify");
+  EXPECT_THAT(config.tasks, ::testing::ElementsAre("mnist", "protein"));
+  EXPECT_EQ(config.data_dir, "d");
+  EXPECT_TRUE(config.json);
+}
+
+TEST(DataCommand, UsageErrorsExitWith2) {
+  for (const Arguments& wrong : {Arguments{}, {"steal"}, {"list", "minst"}, {"get"}, {"list", "--colour"}}) {
+    const auto answer = lehi(wrong);
+    EXPECT_EQ(answer.code, usage_error);
+    EXPECT_THAT(answer.out, IsEmpty());
+    EXPECT_THAT(answer.err, ::testing::StartsWith("lehi: "));
+  }
+}
+
+TEST(DataCommand, ListSaysWhatIsMissingWhereAndHowToGetIt) {
+  const Folder folder;
+  folder.write("mnist/train-labels-idx1-ubyte.gz", "x");
+  const auto text = lehi({"list", "protein", "mnist", "--data-dir", folder.string()});
+  EXPECT_EQ(text.code, done);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("protein: missing"), HasSubstr("UCI"), HasSubstr("mnist: partial"),
+                              HasSubstr("lehi data get mnist"), HasSubstr(folder.string() + "/mnist")));
+
+  const auto answer = lehi({"list", "--json", "--data-dir", folder.string()});
+  const auto json = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["data_dir"], folder.string());
+  ASSERT_EQ(json["tasks"].size(), data::catalogue().size());
+  const auto& mnist = json["tasks"][1];
+  EXPECT_EQ(mnist["task"], "mnist");
+  EXPECT_EQ(mnist["status"], "partial");
+  EXPECT_TRUE(mnist["files"][0]["path"].is_null());
+  EXPECT_EQ(mnist["files"][1]["path"], folder.string() + "/mnist/train-labels-idx1-ubyte.gz");
+}
+
+TEST(DataCommand, VerifyFindsWrongAndMissingFiles) {
+  const Folder folder;
+  EXPECT_EQ(lehi({"verify", "mnist", "--data-dir", folder.string()}).code, bad_input);
+
+  folder.write("protein/CASP.csv", "not it");
+  const auto answer = lehi({"verify", "protein", "--json", "--data-dir", folder.string()});
+  EXPECT_EQ(answer.code, bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("CASP.csv holds 6 bytes, the official file 3528690"));
+  const auto json = nlohmann::json::parse(answer.out);
+  ASSERT_EQ(json["files"].size(), 1U);
+  EXPECT_EQ(json["files"][0]["status"], "wrong");
+
+  folder.write("protein/CASP.csv", "\x1f\x8b broken");
+  EXPECT_EQ(lehi({"verify", "protein", "--data-dir", folder.string()}).code, bad_input);
+}
+
+TEST(DataCommand, InstalledFashionMnistVerifiesAndIsNotFetchedAgain) {
+  const Folder folder;
+  if (!data::search(data::task_files("fashion-mnist"), folder.string()).back().complete()) {
+    GTEST_SKIP() << "the Debian package dataset-fashion-mnist is not installed";
+  }
+  const auto all = lehi({"verify", "--data-dir", folder.string()});  // what is missing is no fault unless named
+  EXPECT_EQ(all.code, done) << all.err;
+  EXPECT_THAT(all.out, AllOf(HasSubstr("ok"), HasSubstr("missing")));
+  const auto got = lehi({"get", "fashion-mnist", "--json", "--data-dir", folder.string()});
+  EXPECT_EQ(got.code, done);
+  EXPECT_EQ(nlohmann::json::parse(got.out)["tasks"][0]["status"], "present");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(DataCommand, GettingProteinExitsWith3AndAdvice) {
+  const Folder folder;
+  const auto answer = lehi({"get", "protein", "--data-dir", folder.string()});
+  EXPECT_EQ(answer.code, bad_input);
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("UCI"), HasSubstr(folder.string() + "/protein")));
+}
+
+TEST(DataCommand, SignalDuringGetExitsWith143) {
+  const Folder folder;
+  const auto npm = folder.write("bin/npm", "#!/bin/sh\nkill -TERM $PPID; sleep 1000\n");
+  std::filesystem::permissions(npm, std::filesystem::perms::owner_all);
+  const lehi::testing::Environment path("PATH", folder.string() + "/bin:/usr/bin:/bin");
+  EXPECT_EQ(lehi({"get", "mnist", "--data-dir", folder.string() + "/data"}).code, 143);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "data"));
+}
+
+}  // namespace
+}  // namespace lehi::cli

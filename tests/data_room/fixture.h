@@ -1,0 +1,91 @@
+// What the tests of this room share: a folder of their own, and files in it, plain or gzipped by zlib's own writer.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp and setenv are POSIX
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace lehi::testing {
+
+/// A new folder under the system's temporary one, removed at the end.
+class Folder {
+ public:
+  Folder() {
+    auto name = (std::filesystem::temp_directory_path() / "lehi-data-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for temporary files");
+    path_ = name;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string string() const { return path_.string(); }
+
+  /// Writes a file, its folders included, and returns its path.
+  std::filesystem::path write(const std::string& name, const std::string& bytes) const {
+    const auto file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream stream(file, std::ios::binary | std::ios::trunc);
+    stream << bytes;
+    if (!stream.flush()) throw std::runtime_error("cannot write " + file.string());
+    return file;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The bytes of a gzip file with these contents.
+inline std::string gzipped(const std::string& bytes) {
+  const Folder folder;
+  const auto file = folder.path() / "packed";
+  gzFile stream = gzopen(file.c_str(), "wb");
+  const bool written =
+      gzwrite(stream, bytes.data(), static_cast<unsigned>(bytes.size())) == static_cast<int>(bytes.size());
+  if (gzclose(stream) != Z_OK || !written) throw std::runtime_error("cannot compress");
+  std::ifstream packed(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(packed), std::istreambuf_iterator<char>()};
+}
+
+/// An IDX file: magic number, dimensions, values.
+inline std::string idx(std::uint32_t magic, const std::vector<std::uint32_t>& sizes, const std::string& values) {
+  std::string bytes;
+  const auto put = [&bytes](std::uint32_t word) {
+    for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(word >> shift & 0xff);
+  };
+  put(magic);
+  for (const auto size : sizes) put(size);
+  return bytes + values;
+}
+
+/// Sets an environment variable (or, given nothing, removes it) until the end of the scope.
+class Environment {
+ public:
+  Environment(const char* name, const std::optional<std::string>& value) : name_(name) {
+    if (const char* before = ::getenv(name)) before_ = before;
+    set(value);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() { set(before_); }
+
+ private:
+  void set(const std::optional<std::string>& value) const {
+    value ? ::setenv(name_, value->c_str(), 1) : ::unsetenv(name_);
+  }
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+}  // namespace lehi::testing

@@ -1,0 +1,162 @@
+// The cross-entropy kernel against its plain ATen version, and the same bits whatever the threads and micro-batches.
+#include "kernels/cross_entropy.h"
+
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "support/support.h"
+
+namespace lehi::kernels {
+namespace {
+
+using testing::relative_difference;
+using testing::same_bits;
+
+struct CrossEntropyOutput {
+  CrossEntropyResult result;
+  torch::Tensor gradient, probe;
+};
+
+CrossEntropyOutput run(const CrossEntropyTask& task, bool plain = false) {
+  CrossEntropyOutput r;
+  r.gradient = torch::full_like(task.logits, 77.0);
+  r.probe = torch::full_like(task.logits, 77.0);
+  r.result = (plain ? cross_entropy_plain : cross_entropy)(task, r.gradient, r.probe);
+  return r;
+}
+
+CrossEntropyTask task_of(std::int64_t rows, std::int64_t classes, torch::Dtype dtype, bool indices, bool weights,
+                         double smoothing) {
+  CrossEntropyTask task;
+  task.logits = 4.0 * torch::randn({rows, classes}, dtype);
+  if (indices) {
+    task.targets = torch::randint(classes, {rows}, torch::kInt64);
+    if (rows > 2) task.targets[rows / 2] = task.ignore_index;
+  } else {
+    task.targets = torch::softmax(torch::randn({rows, classes}, dtype), -1);
+  }
+  if (weights) task.class_weights = torch::rand({classes}, torch::kFloat64) + 0.1;
+  task.label_smoothing = smoothing;
+  task.key = {4, 5, 6, 7};
+  return task;
+}
+
+TEST(CrossEntropyKernel, AgreesWithThePlainVersion) {
+  torch::manual_seed(1);
+  for (const auto dtype : {torch::kFloat64, torch::kFloat32}) {
+    // float64: a few units in the last place of exp, in sums of thousands of terms; float32: one rounding at the end.
+    const double tolerance = dtype == torch::kFloat64 ? 1e-13 : 1e-7;
+    for (const auto& [rows, classes] :
+         std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {5, 2}, {7, 3}, {33, 10}, {4, 129}, {3, 5003}}) {
+      for (int variant = 0; variant < 8; ++variant) {
+        CrossEntropyTask task =
+            task_of(rows, classes, dtype, (variant & 1) != 0, (variant & 2) != 0, (variant & 4) != 0 ? 0.1 : 0.0);
+        for (const Probe probe : all_probes()) {
+          for (const Scale scale : {Scale::sqrt_n, Scale::mean}) {
+            task.probe = probe;
+            task.scale = scale;
+            const CrossEntropyOutput fast = run(task);
+            const CrossEntropyOutput plain = run(task, true);
+            const std::string where = std::string(name(probe)) + " " + std::to_string(rows) + "x" +
+                                      std::to_string(classes) + " variant " + std::to_string(variant);
+            EXPECT_NEAR(fast.result.sum, plain.result.sum, 1e-13 * std::abs(plain.result.sum)) << where;
+            EXPECT_NEAR(fast.result.count, plain.result.count, 1e-14 * plain.result.count) << where;
+            EXPECT_LE(relative_difference(fast.gradient, plain.gradient), tolerance) << where;
+            if (probe != Probe::gradient) {
+              EXPECT_LE(relative_difference(fast.probe, plain.probe), tolerance) << where;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Rows of all kinds at once: ties, dominating classes, gaps beyond the range of exp.
+TEST(CrossEntropyKernel, AgreesWithThePlainVersionOnHardRows) {
+  const double data[][4] = {{0, 0, 0, 0},       {5, 5, 1, 1},      {1, 5, 5, 5},          {1e4, -1e4, 0, 1},
+                            {-1e4, -1e4, 0, 0}, {700, 0, -700, 1}, {1e4, 1e4, 1e4, -1e4}, {30, 29.999, -30, -31}};
+  CrossEntropyTask task;
+  task.logits = torch::empty({8, 4}, torch::kFloat64);
+  std::copy(&data[0][0], &data[0][0] + 32, task.logits.data_ptr<double>());
+  task.targets = torch::tensor({0, 1, 2, 3, 0, 1, 2, 3}, torch::kInt64);
+  for (const Probe probe : all_probes()) {
+    task.probe = probe;
+    const CrossEntropyOutput fast = run(task);
+    const CrossEntropyOutput plain = run(task, true);
+    EXPECT_TRUE(torch::isfinite(fast.gradient).all().item<bool>());
+    EXPECT_TRUE(torch::isfinite(fast.probe).all().item<bool>());
+    for (std::int64_t row = 0; row < 8; ++row) {
+      EXPECT_LE(relative_difference(fast.gradient[row], plain.gradient[row]), 1e-14) << "row " << row;
+      EXPECT_LE(relative_difference(fast.probe[row], plain.probe[row]), 1e-14) << name(probe) << " row " << row;
+    }
+  }
+}
+
+TEST(CrossEntropyKernel, SameBitsWhateverTheThreads) {
+  torch::manual_seed(2);
+  const int threads = at::get_num_threads();
+  CrossEntropyTask task = task_of(1013, 37, torch::kFloat32, true, true, 0.1);
+  for (const Probe probe : all_probes()) {
+    task.probe = probe;
+    at::set_num_threads(1);
+    const CrossEntropyOutput one = run(task);
+    at::set_num_threads(3);
+    const CrossEntropyOutput three = run(task);
+    EXPECT_EQ(one.result.sum, three.result.sum);
+    EXPECT_EQ(one.result.count, three.result.count);
+    EXPECT_TRUE(same_bits(one.gradient, three.gradient));
+    EXPECT_TRUE(same_bits(one.probe, three.probe)) << name(probe);
+  }
+  at::set_num_threads(threads);
+}
+
+TEST(CrossEntropyKernel, MicroBatchesGiveTheSameBits) {
+  torch::manual_seed(3);
+  CrossEntropyTask whole = task_of(23, 141, torch::kFloat32, true, false, 0.0);
+  for (const Probe probe : all_probes()) {
+    whole.probe = probe;
+    const CrossEntropyOutput all = run(whole);
+    for (const auto& [begin, end] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 9}, {9, 10}, {10, 23}}) {
+      CrossEntropyTask part = whole;
+      part.logits = whole.logits.slice(0, begin, end);
+      part.targets = whole.targets.slice(0, begin, end);
+      part.key.first_row += static_cast<std::uint64_t>(begin);
+      const CrossEntropyOutput some = run(part);
+      EXPECT_TRUE(same_bits(some.gradient, all.gradient.slice(0, begin, end)));
+      EXPECT_TRUE(same_bits(some.probe, all.probe.slice(0, begin, end))) << name(probe);
+    }
+  }
+}
+
+// A view that starts one element into its storage is not aligned to a vector.
+TEST(CrossEntropyKernel, ReadsMisalignedViews) {
+  torch::manual_seed(4);
+  CrossEntropyTask task = task_of(3, 50, torch::kFloat32, true, false, 0.0);
+  task.probe = Probe::imitation;
+  const CrossEntropyOutput aligned = run(task);
+  const auto storage = torch::empty({151}, torch::kFloat32);
+  const auto view = storage.slice(0, 1).view({3, 50});
+  view.copy_(task.logits);
+  task.logits = view;
+  const CrossEntropyOutput misaligned = run(task);
+  EXPECT_TRUE(same_bits(aligned.gradient, misaligned.gradient));
+  EXPECT_TRUE(same_bits(aligned.probe, misaligned.probe));
+}
+
+TEST(CrossEntropyKernel, SaysThatALogitIsNotFinite) {
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity()}) {
+    for (const bool plain : {false, true}) {
+      CrossEntropyTask task = task_of(5, 3, torch::kFloat64, true, false, 0.0);
+      EXPECT_TRUE(run(task, plain).result.finite);
+      task.logits[4][2] = bad;
+      EXPECT_FALSE(run(task, plain).result.finite);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lehi::kernels

@@ -1,0 +1,168 @@
+// Which kernel OpenBLAS should run, decided for many machines; and the restart, done for real on this one.
+#include "runtime/blas.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace lehi::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+
+Host host_with(const std::string& vendor, const std::string& vector_units, const std::string& kernel,
+               const std::string& blas = "openblas") {
+  Host host;
+  host.vendor = vendor;
+  host.vector_units = vector_units;
+  host.blas = blas;
+  host.blas_kernel = kernel;
+  return host;
+}
+
+TEST(BetterBlasKernel, IsProposedOnlyForClearlyUnfitKernels) {
+  struct Case {
+    std::string vendor, vector_units, kernel, better;
+  };
+  const Case cases[] = {
+      {"intel", "avx512", "Prescott", "SkylakeX"},
+      {"intel", "avx512", "Core2", "SkylakeX"},
+      {"intel", "avx512", "Sandybridge", "SkylakeX"},
+      {"intel", "avx512", "Generic", "SkylakeX"},
+      {"intel", "avx512", "Haswell", ""},  // slower than it might be, but not wrong
+      {"intel", "avx512", "SkylakeX", ""},
+      {"intel", "avx512", "Cooperlake", ""},
+      {"intel", "avx2", "Prescott", "Haswell"},
+      {"intel", "avx2", "Nehalem", "Haswell"},
+      {"intel", "avx2", "Penryn", "Haswell"},
+      {"intel", "avx2", "Dunnington", "Haswell"},
+      {"intel", "avx2", "Katmai", "Haswell"},
+      {"intel", "avx2", "Haswell", ""},
+      {"intel", "avx2", "Zen", ""},
+      {"intel", "baseline", "Prescott", ""},  // nothing better exists for it
+      {"amd", "avx2", "Prescott", "Zen"},
+      {"amd", "avx512", "Barcelona", "Zen"},
+      {"amd", "avx2", "Athlon", "Zen"},
+      {"amd", "avx2", "Opteron_SSE3", "Zen"},
+      {"amd", "avx2", "Bulldozer", "Zen"},
+      {"amd", "avx2", "Zen", ""},
+      {"amd", "avx2", "Haswell", ""},
+      {"amd", "avx512", "SkylakeX", ""},
+      {"other", "avx512", "Prescott", "Haswell"},
+      {"intel", "avx512", "GraniteRapids", ""},  // newer than the table
+      {"intel", "avx512", "", ""},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(better_blas_kernel(host_with(c.vendor, c.vector_units, c.kernel)), c.better)
+        << c.vendor << " " << c.vector_units << " " << c.kernel;
+  }
+  EXPECT_EQ(better_blas_kernel(host_with("intel", "avx512", "", "mkl")), "");
+  EXPECT_EQ(better_blas_kernel(host_with("intel", "avx512", "", "reference")), "");
+}
+
+TEST(PlanKernel, StartsAgainOnceWhereTheUserDidNotChoose) {
+  const auto unfit = host_with("intel", "avx512", "Prescott");
+  const auto first = plan_kernel(unfit, {});
+  EXPECT_EQ(first.restart_with, "SkylakeX");
+  EXPECT_THAT(first.warning, HasSubstr("set OPENBLAS_CORETYPE=SkylakeX before starting it"));
+
+  const auto second = plan_kernel(unfit, {.core_type = "SkylakeX", .restarted = true});
+  EXPECT_EQ(second.restart_with, "");
+  EXPECT_THAT(second.warning, HasSubstr("its Prescott kernel on this avx512 CPU although OPENBLAS_CORETYPE=SkylakeX"));
+
+  const auto corrected =
+      plan_kernel(host_with("intel", "avx512", "SkylakeX"), {.core_type = "SkylakeX", .restarted = true});
+  EXPECT_EQ(corrected.restart_with, "");
+  EXPECT_EQ(corrected.warning, "");
+}
+
+TEST(PlanKernel, LeavesTheUsersChoiceAloneButSaysWhenItDoesNotFit) {
+  const auto slow = plan_kernel(host_with("amd", "avx2", "Prescott"), {.core_type = "PRESCOTT"});
+  EXPECT_EQ(slow.restart_with, "");
+  EXPECT_THAT(slow.warning, HasSubstr("OPENBLAS_CORETYPE=PRESCOTT"));
+  EXPECT_THAT(slow.warning, HasSubstr("unset it, or set it to Zen"));
+
+  const auto too_new = plan_kernel(host_with("amd", "avx2", "SkylakeX"), {.core_type = "SKYLAKEX"});
+  EXPECT_EQ(too_new.restart_with, "");
+  EXPECT_THAT(too_new.warning, HasSubstr("illegal instruction"));
+
+  EXPECT_EQ(plan_kernel(host_with("amd", "avx2", "Haswell"), {.core_type = "HASWELL"}).warning, "");
+}
+
+TEST(PlanKernel, SaysHowToReplaceTheReferenceBlas) {
+  const auto plan = plan_kernel(host_with("intel", "avx512", "", "reference"), {});
+  EXPECT_EQ(plan.restart_with, "");
+  EXPECT_THAT(plan.warning, HasSubstr("libopenblas0-openmp"));
+}
+
+TEST(PlanKernel, IsSilentWhereAllIsWell) {
+  for (const auto& host : {host_with("amd", "avx2", "Zen"), host_with("intel", "avx512", "", "mkl"),
+                           host_with("other", "baseline", "", "unknown")}) {
+    const auto plan = plan_kernel(host, {});
+    EXPECT_EQ(plan.restart_with, "");
+    EXPECT_EQ(plan.warning, "");
+  }
+}
+
+TEST(BlasFromPath, TellsTheLibrariesApart) {
+  EXPECT_EQ(blas_from_path("/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3"), "openblas");
+  EXPECT_EQ(blas_from_path("/opt/conda/lib/libopenblasp-r0.3.21.so"), "openblas");
+  EXPECT_EQ(blas_from_path("/usr/lib/x86_64-linux-gnu/blas/libblas.so.3.11.0"), "reference");
+  EXPECT_EQ(blas_from_path("/opt/intel/lib/libmkl_rt.so.2"), "mkl");
+  EXPECT_EQ(blas_from_path("/usr/lib/x86_64-linux-gnu/blis-openmp/libblas.so.3"), "unknown");
+}
+
+TEST(CpuFromCpuinfo, ReadsModelVendorAndVectorUnits) {
+  const auto xeon = cpu_from_cpuinfo(
+      "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 143\nmodel name\t: Intel(R) Xeon(R) Platinum 8481C\n"
+      "flags\t\t: fpu sse2 fma avx avx2 avx512f avx512dq avx512cd avx512bw avx512vl\n\nprocessor\t: 1\n");
+  EXPECT_EQ(xeon.model, "Intel(R) Xeon(R) Platinum 8481C");
+  EXPECT_EQ(xeon.vendor, "intel");
+  EXPECT_EQ(xeon.vector_units, "avx512");
+
+  const auto knights = cpu_from_cpuinfo("vendor_id\t: GenuineIntel\nflags\t\t: fma avx2 avx512f avx512cd avx512er\n");
+  EXPECT_EQ(knights.vector_units, "avx2");  // its AVX-512 is not the one that the kernels need
+
+  const auto zen = cpu_from_cpuinfo("vendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\nflags\t\t: fma avx2\n");
+  EXPECT_EQ(zen.vendor, "amd");
+  EXPECT_EQ(zen.vector_units, "avx2");
+
+  const auto old = cpu_from_cpuinfo("vendor_id\t: GenuineIntel\nflags\t\t: sse2 avx avx2_like\n");
+  EXPECT_EQ(old.vector_units, "baseline");
+
+  const auto arm = cpu_from_cpuinfo("processor\t: 0\nFeatures\t: fp asimd\n");
+  EXPECT_EQ(arm.model, "");
+  EXPECT_EQ(arm.vendor, "other");
+  EXPECT_EQ(arm.vector_units, "baseline");
+}
+
+// Runs only as the restarted child of the test below.
+TEST(StartAgain, DISABLED_Child) {
+  EXPECT_STREQ(std::getenv("OPENBLAS_CORETYPE"), "Nehalem");
+  EXPECT_STREQ(std::getenv(restarted_variable), "1");
+  EXPECT_EQ(loaded_blas_kernel(), "Nehalem");
+}
+
+TEST(StartAgain, RunsTheSameProgramWithTheKernelAskedFor) {
+  if (loaded_blas() != "openblas" || describe_host().vendor == "other") GTEST_SKIP() << "needs OpenBLAS on x86-64";
+  // A child of this process, so that the restart replaces the child only. Every x86-64 CPU of 2008 or later runs
+  // Nehalem.
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::string arguments[] = {"child", "--gtest_also_run_disabled_tests", "--gtest_filter=StartAgain.DISABLED_Child"};
+    char* argv[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(), nullptr};
+    start_again(argv, "Nehalem");
+    _exit(99);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace lehi::runtime

@@ -1,0 +1,91 @@
+// What the tests of this room share: a directory of their own, whole files, and every way to damage one.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "train/files.h"
+
+namespace lehi::testing {
+
+/// A new directory under the system's temporary one, removed at the end.
+class Scratch {
+ public:
+  Scratch() {
+    auto name = (std::filesystem::temp_directory_path() / "lehi-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no directory for temporary files");
+    path_ = name;
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) names.insert(entry.path().filename());
+    return names;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string slurp(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw std::runtime_error("cannot open " + path.string());
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+inline void spill(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+  stream << bytes;
+  if (!stream.flush()) throw std::runtime_error("cannot write " + path.string());
+}
+
+/// Calls `read` with `path` cut short at every byte; each must be refused with a sentence that names the file.
+inline void expect_every_cut_refused(const std::filesystem::path& path, const std::function<void()>& read) {
+  const auto whole = slurp(path);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    spill(path, whole.substr(0, size));
+    try {
+      read();
+      ADD_FAILURE() << path << " cut to " << size << " of " << whole.size() << " bytes was accepted";
+    } catch (const train::FileError& error) {
+      EXPECT_NE(std::string(error.what()).find(path.string()), std::string::npos) << error.what();
+    }
+  }
+  spill(path, whole);
+}
+
+/// Calls `read` with each byte of `path` changed in several ways: it returns or throws FileError, and nothing else.
+inline void expect_every_flip_survived(const std::filesystem::path& path, const std::function<void()>& read) {
+  const auto whole = slurp(path);
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (const int mask : {0x01, 0x10, 0x80, 0xff}) {
+      auto changed = whole;
+      changed[at] = static_cast<char>(changed[at] ^ mask);
+      spill(path, changed);
+      try {
+        read();
+      } catch (const train::FileError& error) {
+        EXPECT_NE(std::string(error.what()).find(path.string()), std::string::npos) << error.what();
+      }
+    }
+  }
+  spill(path, whole);
+}
+
+}  // namespace lehi::testing
