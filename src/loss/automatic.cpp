@@ -140,8 +140,10 @@ void check_places(const std::string& name, const Graph& graph, const Curvature& 
          name);
 }
 
-void check_curvature(const std::string& name, const Curvature& curvature) {
-  if (torch::count_nonzero(curvature.diagonal).item<std::int64_t>() > 0) return;
+// False where the batch does not tell: a squared hinge has no curvature, but no gradient either, beyond its margin.
+bool has_curvature(const std::string& name, const Graph& graph, const Curvature& curvature) {
+  if (torch::count_nonzero(curvature.diagonal).item<std::int64_t>() > 0) return true;
+  if (torch::count_nonzero(graph.gradient.detach()).item<std::int64_t>() == 0) return false;
   refuse(
       "{}: its second derivatives are 0 at every prediction of this batch; a loss without curvature, such as the "
       "absolute error, gives a curvature probe nothing to learn from: use the gradient probe",
@@ -210,8 +212,7 @@ void Automatic::compute(const Tensor& predictions, const Tensor& targets, const 
   const Curvature curvature = curvature_of(graph, request.key, options_);
   if (!checked_->load()) {
     check_places(name(), graph, curvature);
-    check_curvature(name(), curvature);
-    checked_->store(true);
+    if (has_curvature(name(), graph, curvature)) checked_->store(true);
   }
   if (request.probe == Probe::gauss_newton) {
     out.probe.copy_(root_times_signs(name(), graph, curvature, random_signs(graph, request.key, 0)));
