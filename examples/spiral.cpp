@@ -1,7 +1,11 @@
 // Three arms of a spiral, told apart by a small network that is trained from the same start by three optimizers.
-// Prints a table like this one, then which arm the network of lehi-gn sees where (last digits differ between machines):
+// Prints this table (the losses may differ a little between machines), then which arm the network of lehi-gn sees
+// where:
 //
 //   optimizer   second pull-backs   test loss   test accuracy
+//   lehi                     1350      0.0008         100.0 %
+//   lehi-gn                   315      0.0021         100.0 %
+//   adam                        0      0.0017         100.0 %
 #include <lehi/lehi.h>
 #include <torch/torch.h>
 
@@ -66,6 +70,7 @@ void draw(torch::nn::Sequential& model) {
 
 int main(int argc, char** argv) {
   for (const auto& warning : lehi::runtime::prepare(argc, argv)) std::fprintf(stderr, "%s\n", warning.c_str());
+  torch::set_num_threads(1);  // two would spend their time waiting for each other in a network this small
   torch::manual_seed(0);
   const Points points = spiral(300);
   const Points test = spiral(200);
