@@ -164,7 +164,8 @@ class Optimizer : public torch::optim::Optimizer {
   Options options_;
   std::map<const void*, std::string> names_;
   std::int64_t step_ = 0;                // steps taken
-  std::size_t known_parameters_ = 0;     // how many have seen a refresh; a new group forces one
+  std::int64_t schedule_start_ = 0;      // the step before the schedule's first; moves when parameters are added
+  std::size_t known_parameters_ = 0;     // how many the last step had
   std::vector<Evaluation> evaluations_;  // reused across steps, one per term
   std::vector<TermSums> sums_;           // reused across steps, one per term
   std::int64_t micro_batches_ = 0;       // accumulated for the next step

@@ -29,11 +29,8 @@ struct Rows {
 
 // Per thread: three rows of float64.
 struct Scratch {
-  explicit Scratch(std::int64_t classes) : memory(static_cast<std::size_t>(3 * classes)) {
-    f = memory.data();
-    work = f + classes;
-    targets = work + classes;
-  }
+  explicit Scratch(std::int64_t classes)
+      : memory(static_cast<std::size_t>(3 * classes)), f(memory.data()), work(f + classes), targets(work + classes) {}
   std::vector<double> memory;
   double* f;        // exp(p_i - p2), 0 for the largest class
   double* work;     // signs, then what a probe needs

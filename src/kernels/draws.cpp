@@ -11,11 +11,25 @@ namespace {
 constexpr std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
 constexpr std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32U); }
 
+PhiloxKey derived_key(const RandomKey& key) {
+  const PhiloxBlock block = philox({low(key.step), high(key.step), key.stream, 0}, {low(key.seed), high(key.seed)});
+  return {block[0], block[1]};
+}
+
 // 53 of the 64 bits of words 2k and 2k + 1, as a number in [0, 1).
 double unit(const PhiloxBlock& block, std::size_t k) {
   const std::uint64_t bits = (std::uint64_t{block[2 * k]} << 32U | block[2 * k + 1]) >> 11U;
   return static_cast<double>(bits) * 0x1p-53;
 }
+
+// Four bits as four signs: a lookup is several times faster than testing bit by bit.
+constexpr auto signs_of_bits = [] {
+  std::array<std::array<double, 4>, 16> table = {};
+  for (unsigned bits = 0; bits < 16; ++bits) {
+    for (unsigned i = 0; i < 4; ++i) table[bits][i] = (bits >> i & 1U) != 0 ? 1.0 : -1.0;
+  }
+  return table;
+}();
 
 // log k! for integer k >= 0: a table, then Stirling's series, whose first omitted term is below 2e-11 from k = 10 on.
 double log_factorial(double k) {
@@ -44,10 +58,7 @@ double poisson_by_inversion(double rate, double uniform) {
 
 }  // namespace
 
-Draws::Draws(const RandomKey& key) : first_row_(key.first_row) {
-  const PhiloxBlock derived = philox({low(key.step), high(key.step), key.stream, 0}, {low(key.seed), high(key.seed)});
-  key_ = {derived[0], derived[1]};
-}
+Draws::Draws(const RandomKey& key) : key_(derived_key(key)), first_row_(key.first_row) {}
 
 PhiloxBlock Draws::block(Purpose purpose, std::int64_t row, std::int64_t index, std::uint32_t attempt) const {
   const std::uint64_t global = first_row_ + static_cast<std::uint64_t>(row);
@@ -57,13 +68,15 @@ PhiloxBlock Draws::block(Purpose purpose, std::int64_t row, std::int64_t index, 
 }
 
 void Draws::signs(std::int64_t row, std::int64_t classes, double* signs, std::uint32_t sample) const {
-  constexpr std::int64_t group = 128;
-  for (std::int64_t begin = 0; begin < classes; begin += group) {
-    const PhiloxBlock words = block(Purpose::sign, row, begin / group, sample);
-    const std::int64_t size = std::min(group, classes - begin);
-    for (std::int64_t i = 0; i < size; ++i) {
-      const std::uint32_t bit = words[static_cast<std::size_t>(i / 32)] >> static_cast<unsigned>(i % 32) & 1U;
-      signs[begin + i] = bit != 0 ? 1.0 : -1.0;
+  PhiloxBlock words = {};
+  for (std::int64_t i = 0; i < classes; i += 4) {
+    if (i % 128 == 0) words = block(Purpose::sign, row, i / 128, sample);
+    const auto& four =
+        signs_of_bits[words[static_cast<std::size_t>(i / 32 % 4)] >> static_cast<unsigned>(i % 32) & 15U];
+    if (classes - i >= 4) {
+      std::copy_n(four.begin(), 4, signs + i);
+    } else {
+      std::copy_n(four.begin(), classes - i, signs + i);
     }
   }
 }

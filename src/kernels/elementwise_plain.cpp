@@ -79,7 +79,7 @@ Tensor sampled([[maybe_unused]] const Formula& formula, const ElementwiseTask& t
   const Draws draws(task.key);
   Tensor result = task.predictions.to(torch::kCPU, torch::kFloat64).clone();
   if constexpr (Formula::has_labels) {
-    double* values = result.data_ptr<double>();
+    auto* values = result.data_ptr<double>();
     for (std::int64_t i = 0; i < result.numel(); ++i) {
       values[i] = formula.sampled(values[i], draws, i / task.outputs, i % task.outputs);
     }

@@ -68,7 +68,7 @@ LEHI_INLINE double lane_sum(std::int64_t n, const Term& term) {
 /// The largest of x[0..n), or `least` when that is larger; NaN entries are passed over.
 template <class T>
 LEHI_INLINE T lane_max(const T* x, std::int64_t n, T least) {
-  std::array<T, 2 * lane_count> lanes;
+  std::array<T, 2 * lane_count> lanes = {};
   lanes.fill(least);
   std::int64_t i = 0;
   for (; i + 2 * lane_count <= n; i += 2 * lane_count) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "curvature/pull_back.h"
 #include "lehi/error.h"
@@ -45,11 +46,15 @@ Optimizer::Optimizer(const torch::OrderedDict<std::string, Tensor>& parameters, 
 }
 
 void Optimizer::check_parameters() const {
+  std::set<const void*> seen;
   for (std::size_t group = 0; group < param_groups_.size(); ++group) {
     check(group_options(group), options_.recipe.rule);
     const auto& parameters = param_groups_[group].params();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (!parameters[i].defined()) refuse("parameter {} of group {} is an undefined tensor", i, group);
+      if (!seen.insert(parameters[i].unsafeGetTensorImpl()).second) {
+        refuse("{} is listed twice: it would take two steps at once", parameter_name(group, i));
+      }
       if (!parameters[i].is_floating_point() || parameters[i].layout() != torch::kStrided) {
         refuse("{} is a {} tensor of layout {}; expected a dense floating-point one", parameter_name(group, i),
                c10::toString(parameters[i].scalar_type()),
@@ -73,14 +78,11 @@ const GroupOptions& Optimizer::group_options(std::size_t group) const {
   return *options;
 }
 
-// The schedule's answer for the coming step; parameters added since the last refresh are due one at once.
+// The schedule's answer for the coming step. It starts anew when parameters were added: they need a scale of their own,
+// and a noisy probe its dense start.
 Refresh Optimizer::next_refresh() const {
-  Refresh refresh = refresh_at(options_.recipe.schedule, step_ + 1);
-  if (!refresh.due && known_parameters_ < all_parameters().size()) {
-    refresh.due = true;
-    refresh.covers = 1;
-    while (!refresh_at(options_.recipe.schedule, step_ + 1 + refresh.covers).due) ++refresh.covers;
-  }
+  const bool newcomers = known_parameters_ != all_parameters().size();
+  Refresh refresh = refresh_at(options_.recipe.schedule, newcomers ? 1 : step_ + 1 - schedule_start_);
   if (options_.recipe.probe == Probe::gradient) refresh.use_gradient = true;
   return refresh;
 }

@@ -73,8 +73,7 @@ double Optimizer::apply(const Pulled& pulled, const Refresh& refresh) {
   if (options_.diagnostics) report_.groups.resize(param_groups_.size());
   if (!measure(pulled) && options_.non_finite == NonFinite::skip) return skip_step(pulled.value);
   if (options_.clip_norm && std::isfinite(report_.gradient_norm)) {
-    // As torch::nn::utils::clip_grad_norm_, its 1e-6 included.
-    report_.clip_factor = std::min(1.0, *options_.clip_norm / (report_.gradient_norm + 1e-6));
+    report_.clip_factor = std::min(1.0, *options_.clip_norm / report_.gradient_norm);
   }
 
   const torch::NoGradGuard no_grad;
@@ -90,8 +89,9 @@ double Optimizer::apply(const Pulled& pulled, const Refresh& refresh) {
       ++index;
     }
   }
+  if (known_parameters_ != index) schedule_start_ = step_;
+  known_parameters_ = index;
   ++step_;
-  if (refresh.due) known_parameters_ = index;
   if (options_.diagnostics) diagnose(before);
   discard_accumulated();
   return pulled.value;

@@ -1,9 +1,10 @@
 // Names, descriptions, archives and parameter groups.
-#include <torch/optim/serialize.h>
+#include <torch/serialize/archive.h>
 
 #include <algorithm>
 
 #include "lehi/optimizer.h"
+#include "lehi/torch_compat.h"
 #include "optim/coefficients.h"
 #include "runtime/message.h"
 
@@ -34,12 +35,46 @@ void ParameterState::serialize(torch::serialize::OutputArchive& archive) const {
   if (v_max.defined()) archive.write("v_max", v_max, /*is_buffer=*/true);
 }
 
+namespace {
+
+std::int64_t read_int(torch::serialize::InputArchive& archive, const std::string& key) {
+  c10::IValue value;
+  archive.read(key, value);
+  return value.toInt();
+}
+
+torch::serialize::InputArchive read_part(torch::serialize::InputArchive& archive, const std::string& key) {
+  torch::serialize::InputArchive part;
+  archive.read(key, part);
+  return part;
+}
+
+}  // namespace
+
+// torch::optim::serialize restores neither a group's options nor the whole optimizer's counters, so this is our own:
+// parameters are told apart by group and place.
 void Optimizer::save(torch::serialize::OutputArchive& archive) const {
-  torch::optim::serialize<ParameterState, GroupOptions>(archive, *this);
   archive.write("lehi_name", c10::IValue(options_.name));
   archive.write("lehi_steps", c10::IValue(step_));
   archive.write("lehi_seed", c10::IValue(static_cast<std::int64_t>(options_.seed)));
+  archive.write("lehi_schedule_start", c10::IValue(schedule_start_));
   archive.write("lehi_known_parameters", c10::IValue(static_cast<std::int64_t>(known_parameters_)));
+  archive.write("lehi_groups", c10::IValue(static_cast<std::int64_t>(param_groups_.size())));
+  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
+    const auto& parameters = param_groups_[group].params();
+    torch::serialize::OutputArchive part(archive.compilation_unit());
+    group_options(group).serialize(part);
+    part.write("parameters", c10::IValue(static_cast<std::int64_t>(parameters.size())));
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const ParameterState* state = find_state(parameters[i]);
+      torch::serialize::OutputArchive entry(archive.compilation_unit());
+      entry.write("shape", c10::IValue(parameters[i].sizes().vec()));
+      entry.write("has_state", c10::IValue(state != nullptr));
+      if (state != nullptr) state->serialize(entry);
+      part.write(fmt::format("parameter_{}", i), entry);
+    }
+    archive.write(fmt::format("lehi_group_{}", group), part);
+  }
 }
 
 void Optimizer::load(torch::serialize::InputArchive& archive) {
@@ -50,13 +85,42 @@ void Optimizer::load(torch::serialize::InputArchive& archive) {
   if (value.toStringRef() != options_.name) {
     refuse("the archive holds the state of '{}', but this optimizer is '{}'", value.toStringRef(), options_.name);
   }
-  torch::optim::serialize<ParameterState, GroupOptions>(archive, *this);
-  archive.read("lehi_steps", value);
-  step_ = value.toInt();
-  archive.read("lehi_seed", value);
-  options_.seed = static_cast<std::uint64_t>(value.toInt());
-  archive.read("lehi_known_parameters", value);
-  known_parameters_ = static_cast<std::size_t>(value.toInt());
+  if (const auto groups = read_int(archive, "lehi_groups"); groups != static_cast<std::int64_t>(param_groups_.size())) {
+    refuse("the archive has {} parameter groups, this optimizer {}", groups, param_groups_.size());
+  }
+  // All is read and checked before anything changes.
+  std::vector<GroupOptions> options(param_groups_.size());
+  std::vector<std::pair<Tensor, ParameterState>> states;
+  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
+    const auto& parameters = param_groups_[group].params();
+    auto part = read_part(archive, fmt::format("lehi_group_{}", group));
+    options[group].serialize(part);
+    if (const auto count = read_int(part, "parameters"); count != static_cast<std::int64_t>(parameters.size())) {
+      refuse("group {} of the archive has {} parameters, this optimizer's {}", group, count, parameters.size());
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      auto entry = read_part(part, fmt::format("parameter_{}", i));
+      entry.read("shape", value);
+      const auto shape = value.toIntVector();
+      if (parameters[i].sizes() != at::IntArrayRef(shape)) {
+        refuse("{} has shape {}, but {} in the archive", parameter_name(group, i),
+               fmt::join(parameters[i].sizes(), " x "), fmt::join(shape, " x "));
+      }
+      entry.read("has_state", value);
+      if (value.toBool()) states.emplace_back(parameters[i], ParameterState()).second.serialize(entry);
+    }
+  }
+  state_.clear();
+  for (auto& [parameter, state] : states) {
+    state_[compat::state_key(parameter)] = std::make_unique<ParameterState>(std::move(state));
+  }
+  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
+    param_groups_[group].set_options(std::make_unique<GroupOptions>(options[group]));
+  }
+  step_ = read_int(archive, "lehi_steps");
+  schedule_start_ = read_int(archive, "lehi_schedule_start");
+  options_.seed = static_cast<std::uint64_t>(read_int(archive, "lehi_seed"));
+  known_parameters_ = static_cast<std::size_t>(read_int(archive, "lehi_known_parameters"));
   discard_accumulated();
 }
 

@@ -79,8 +79,8 @@ void check(const GroupOptions& options, Rule rule) {
 void check(const Options& options) {
   check(options.group, options.recipe.rule);
   const Schedule& schedule = options.recipe.schedule;
-  if (schedule.every < 1) refuse("the refresh spacing is {}, but must be at least 1", schedule.every);
-  if (schedule.dense < 0) refuse("the dense start is {}, but must be at least 0", schedule.dense);
+  if (schedule.every < 1) refuse("schedule.every, the refresh spacing, is {}, but must be at least 1", schedule.every);
+  if (schedule.dense < 0) refuse("schedule.dense, the dense start, is {}, but must be at least 0", schedule.dense);
   if (options.clip_norm) check_range("clip_norm", *options.clip_norm, above_zero, infinity, "> 0");
 }
 

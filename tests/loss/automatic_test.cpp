@@ -151,7 +151,7 @@ TEST(Automatic, CoupledNegativeCurvatureIsRefusedByRow) {
 
 TEST(Automatic, RefusesALossWithoutCurvature) {
   const auto p = torch::tensor({0.3, 2.5});
-  const auto y = torch::zeros_like(p);
+  const auto y = torch::ones_like(p);
   const Automatic absolute([](const Tensor& a, const Tensor& b) { return (a - b).abs(); }, named("absolute-error"));
   const Automatic linear([](const Tensor& a, const Tensor& b) { return a * b; });
   EXPECT_NO_THROW(absolute.evaluate(p, y));  // its gradient is as good as any
@@ -170,6 +170,14 @@ TEST(Automatic, ABatchWithoutCurvatureIsFineLater) {
   const auto y = torch::zeros({1});
   EXPECT_EQ(huber.evaluate(near, y, {Probe::diagonal}).probe.item<float>(), 1.0F);
   EXPECT_EQ(huber.evaluate(far, y, {Probe::diagonal}).probe.item<float>(), 0.0F);
+}
+
+// A batch with neither gradient nor curvature does not tell what the loss is like: not refused, and looked at again.
+TEST(Automatic, AFirstBatchBeyondTheMarginIsNotRefused) {
+  const Automatic hinge([](const Tensor& a, const Tensor& b) { return (1 - a * b).clamp_min(0).square(); });
+  const auto y = torch::ones({1});
+  EXPECT_EQ(hinge.evaluate(torch::tensor({3.0}), y, {Probe::diagonal}).probe.item<float>(), 0.0F);
+  EXPECT_NEAR(hinge.evaluate(torch::tensor({0.5}), y, {Probe::diagonal}).probe.item<double>(), std::sqrt(2.0), 1e-6);
 }
 
 TEST(Automatic, FindsOutThatLossesAreNotWhatTheirShapeSays) {

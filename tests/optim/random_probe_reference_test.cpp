@@ -78,7 +78,7 @@ auto gauss_newton(const GaussNewtonNumbers& n) {
 }
 
 TEST(RandomProbeReference, SophiaGFollowsItsAuthorsRule) {
-  expect_transcribed_path(SophiaGOptions(0.01).seed(kSeed), sophia({}));
+  expect_transcribed_path(SophiaGOptions(0.003).seed(kSeed), sophia({.lr = 0.003}));
 }
 
 TEST(RandomProbeReference, SophiaGWithOtherNumbersFollowsItsAuthorsRule) {

@@ -67,8 +67,8 @@ TEST(TorchReference, RmspropFollowsTorch) {
 
 TEST(TorchReference, RmspropWithMomentumFollowsTorch) {
   expect_same_path(
-      RmspropOptions(0.003).momentum(0.9).betas(0.0, 0.95).eps(1e-4),
-      torch_optimizer<torch::optim::RMSprop>(torch::optim::RMSpropOptions(0.003).momentum(0.9).alpha(0.95).eps(1e-4)));
+      RmspropOptions(0.001).momentum(0.9).betas(0.0, 0.95).eps(1e-4),
+      torch_optimizer<torch::optim::RMSprop>(torch::optim::RMSpropOptions(0.001).momentum(0.9).alpha(0.95).eps(1e-4)));
 }
 
 TEST(TorchReference, SgdFollowsTorch) {

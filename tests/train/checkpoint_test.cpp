@@ -211,8 +211,10 @@ TEST(Checkpoint, AProcessKilledAtAnyMomentLeavesAWholeOne) {
     EXPECT_GE(newest.found->step, saved);      // what save_checkpoint returned from is there
     EXPECT_LE(newest.found->step, saved + 1);  // or it was killed before it could tell
     expect_equal(newest.found->checkpoint, example(newest.found->step));
-    EXPECT_THAT(scratch.names(), SizeIs(::testing::Le(3u)));
     saved = newest.found->step;
+    prune(scratch.path(), 2);  // the killed process may have saved without pruning
+    EXPECT_THAT(scratch.names(), SizeIs(::testing::Le(2u)));
+    EXPECT_TRUE(std::filesystem::exists(newest.found->path));
   }
   EXPECT_GT(interrupted_writes, 0) << "no kill came in the middle of a write; the test showed little";
   EXPECT_GT(saved, 0);
