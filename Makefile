@@ -39,7 +39,7 @@ check-format: setup
 	git ls-files -z -- $(ours) | xargs -0 clang-format --dry-run -Werror
 
 tidy:  ## clang-tidy over every source
-	@scripts/setup clang-tidy
+	@scripts/setup clang-tidy libc++-dev
 	scripts/tidy $(JOBS)
 
 install: build  ## into PREFIX, by default /usr/local
