@@ -1,18 +1,17 @@
 // The optimizers by name. Each is lehi::Optimizer with a preset's recipe; see lehi/recipe.h for the parts.
 //
-//   name             probe           schedule            accumulator       rule              scale
-//   Lehi             imitation       every step          running sum       adam-simplified   sqrt-n    the paper,
-//   Algorithm 2 Lehibrid         imitation       alternating with g  running sum       adam-simplified   sqrt-n    the
-//   paper LehiGn           gauss-newton    every 10, dense 200 ema               adam              mean      ours
-//   AdamSimplified   gradient        every step          running sum       adam-simplified             the paper,
-//   Algorithm 1 Adam, AdamW      gradient        every step          ema               adam                        =
-//   torch::optim Amsgrad          gradient        every step          ema, maximum      adam                        =
-//   torch.optim Nadam, Radam     gradient        every step          ema               nadam, radam                =
-//   torch.optim Adagrad          gradient        every step          plain sum         rmsprop                     =
-//   torch::optim Rmsprop          gradient        every step          ema               rmsprop                     =
-//   torch::optim Sgd              gradient        every step          (none)            sgd                         =
-//   torch::optim SophiaG          sampled-label   every 10            ema per refresh   sophia            mean      its
-//   authors' rule
+//   name             probe           schedule             accumulator       rule              scale    follows
+//   Lehi             imitation       every step           running sum       adam-simplified   sqrt-n   the paper
+//   Lehibrid         imitation       alternating with g   running sum       adam-simplified   sqrt-n   the paper
+//   LehiGn           gauss-newton    every 10, dense 200  ema               adam              mean     ours
+//   AdamSimplified   gradient        every step           running sum       adam-simplified            the paper
+//   Adam, AdamW      gradient        every step           ema               adam                       torch::optim
+//   Amsgrad          gradient        every step           ema, maximum      adam                       torch.optim
+//   Nadam, Radam     gradient        every step           ema               nadam, radam               torch.optim
+//   Adagrad          gradient        every step           plain sum         rmsprop                    torch::optim
+//   Rmsprop          gradient        every step           ema               rmsprop                    torch::optim
+//   Sgd              gradient        every step           (none)            sgd                        torch::optim
+//   SophiaG          sampled-label   every 10             ema per refresh   sophia            mean     its authors
 //
 // Weight decay is decoupled in all of them (torch's Adam, NAdam, RAdam, RMSprop, Adagrad and SGD add it to g instead:
 // pass such a penalty as the regulariser of step()).

@@ -42,13 +42,13 @@ enum class Accumulator : std::uint8_t { running_sum, ema, ema_max, ema_per_refre
 enum class Mix : std::uint8_t { none, sum, max };
 
 /// How m and the kept v become a step; lr is the group's rate, k the parameter's step count, hat(v) as above.
-///   adam              m <- b1 m + (1-b1) g;  w -= lr m/(1-b1^k) / (sqrt(hat v) + eps)             Kingma and Ba 2015
-///   adam_simplified   m <- b1 m + g;         w -= lr (1-b1) m / sqrt(hat(v + eps))                Defossez et al.
-///   2022; the paper nadam             adam with Nesterov momentum Dozat 2016 radam             adam, rectified; plain
-///   momentum while the variance is unknown               Liu et al. 2020 sophia            m as adam;             w -=
-///   lr sign(m) min(|m| / (rho B v + eps), 1)        Liu et al. 2024 sgd               momentum, dampening, Nesterov as
-///   torch; v unused rmsprop           w -= lr g / (sqrt(v) + eps), or a momentum buffer of that quotient; with
-///   plain_sum: Adagrad
+///   adam              m <- b1 m + (1-b1) g;  w -= lr m/(1-b1^k) / (sqrt(hat v) + eps)        Kingma and Ba 2015
+///   adam_simplified   m <- b1 m + g;         w -= lr (1-b1) m / sqrt(hat(v + eps))           Defossez et al. 2022
+///   nadam             adam with Nesterov momentum                                            Dozat 2016
+///   radam             adam, rectified; plain momentum while the variance is unknown          Liu et al. 2020
+///   sophia            m as adam;             w -= lr sign(m) min(|m| / (rho B v + eps), 1)   Liu et al. 2024
+///   sgd               momentum, dampening, Nesterov as torch; v unused
+///   rmsprop           w -= lr g / (sqrt(v) + eps), or a momentum buffer of that quotient; with plain_sum: Adagrad
 /// hat(v + eps) of running_sum is (v + eps)(1-b2)/(1-b2^t): Algorithm 2 of the paper to the letter.
 /// Decoupled decay w -= lr wd w happens before the step, in every rule.
 enum class Rule : std::uint8_t { adam, adam_simplified, nadam, radam, sophia, sgd, rmsprop };

@@ -190,6 +190,10 @@ double Optimizer::accumulate(const std::vector<Term>& terms, bool keep_graph) {
       sums.used.assign(parameters.size(), false);
     }
   }
+  if (parameters.size() != sums_.front().g.size()) {
+    refuse(
+        "a parameter group was added after the step's first micro-batch: call discard_accumulated() and begin again");
+  }
   if (terms.size() != sums_.size()) {
     refuse("this micro-batch has {} loss terms, the first one of the step had {}", terms.size(), sums_.size());
   }
@@ -240,6 +244,9 @@ double Optimizer::accumulate(const std::vector<Term>& terms, bool keep_graph) {
 
 // The step's g and s from the micro-batches' sums, now that every term's count is known.
 Optimizer::Pulled Optimizer::gather_accumulated(const Refresh& refresh) {
+  if (all_parameters().size() != sums_.front().g.size()) {
+    refuse("a parameter group was added between accumulate() and step(): call discard_accumulated() and begin again");
+  }
   const bool second = needs_second_pull_back(refresh);
   Pulled pulled;
   pulled.g.resize(sums_.front().g.size());

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 Table parse(const std::string& text) { return parse_csv(text, "t.csv"); }
-std::string refusal(const std::string& text) {
+std::string csv_refusal(const std::string& text) {
   return message_of([&] { parse(text); });
 }
 
@@ -61,43 +61,45 @@ TEST(Csv, ReadsPlainAndGzipFiles) {
 }
 
 TEST(Csv, HeaderIsRequired) {
-  EXPECT_THAT(refusal("1,2\n3,4\n"), StartsWith("t.csv has no header"));
-  EXPECT_THAT(refusal("nan,-1e5\n3,4\n"), StartsWith("t.csv has no header"));
+  EXPECT_THAT(csv_refusal("1,2\n3,4\n"), StartsWith("t.csv has no header"));
+  EXPECT_THAT(csv_refusal("nan,-1e5\n3,4\n"), StartsWith("t.csv has no header"));
   EXPECT_EQ(parse("1,b\n3,4\n").columns[0].name, "1");  // not all numbers
-  EXPECT_THAT(refusal(""), HasSubstr("empty"));
-  EXPECT_THAT(refusal("\r\n\n"), HasSubstr("empty"));
-  EXPECT_THAT(refusal("a,b\n"), HasSubstr("no rows"));
-  EXPECT_THAT(refusal("a,,b\n1,2,3\n"), HasSubstr("column 2 no name"));
-  EXPECT_THAT(refusal("a,b,a\n1,2,3\n"), HasSubstr("two columns named 'a'"));
+  EXPECT_THAT(csv_refusal(""), HasSubstr("empty"));
+  EXPECT_THAT(csv_refusal("\r\n\n"), HasSubstr("empty"));
+  EXPECT_THAT(csv_refusal("a,b\n"), HasSubstr("no rows"));
+  EXPECT_THAT(csv_refusal("a,,b\n1,2,3\n"), HasSubstr("column 2 no name"));
+  EXPECT_THAT(csv_refusal("a,b,a\n1,2,3\n"), HasSubstr("two columns named 'a'"));
 }
 
 TEST(Csv, RaggedRowsAreRefusedByLine) {
-  EXPECT_THAT(refusal("a,b\n1,2\n3\n"), StartsWith("t.csv line 3 has 1 fields where the header has 2"));
-  EXPECT_THAT(refusal("a,b\n\"x\ny\",2\n3,4,5\n"), StartsWith("t.csv line 4 has 3 fields"));
-  EXPECT_THAT(refusal("a,b\n1,2\n\n3,4\n"), StartsWith("t.csv line 3 has 1 fields"));
+  EXPECT_THAT(csv_refusal("a,b\n1,2\n3\n"), StartsWith("t.csv line 3 has 1 fields where the header has 2"));
+  EXPECT_THAT(csv_refusal("a,b\n\"x\ny\",2\n3,4,5\n"), StartsWith("t.csv line 4 has 3 fields"));
+  EXPECT_THAT(csv_refusal("a,b\n1,2\n\n3,4\n"), StartsWith("t.csv line 3 has 1 fields"));
 }
 
 TEST(Csv, MissingAndNonFiniteValuesAreRefusedByLineAndColumn) {
   for (const char* bad : {"", "NA", "N/A", "null", "NULL", "?", "\"\"", "  "}) {
-    EXPECT_THAT(refusal("a,b\n1,2\n3," + std::string(bad) + "\n"),
+    EXPECT_THAT(csv_refusal("a,b\n1,2\n3," + std::string(bad) + "\n"),
                 AllOf(StartsWith("t.csv line 3, column 'b'"), HasSubstr("missing")))
         << bad;
   }
   for (const char* bad : {"nan", "NaN", "-nan", "inf", "-Infinity", "1e999"}) {
-    EXPECT_THAT(refusal("a,b\n" + std::string(bad) + ",2\n3,4\n"),
+    EXPECT_THAT(csv_refusal("a,b\n" + std::string(bad) + ",2\n3,4\n"),
                 AllOf(StartsWith("t.csv line 2, column 'a'"), HasSubstr(bad), HasSubstr("finite")))
         << bad;
   }
-  EXPECT_THAT(refusal("a,b\nx,2\n,4\n"), StartsWith("t.csv line 3, column 'a'"));  // in a text column too
+  EXPECT_THAT(csv_refusal("a,b\nx,2\n,4\n"), StartsWith("t.csv line 3, column 'a'"));  // in a text column too
 }
 
 TEST(Csv, BrokenQuotesAreRefusedByLine) {
-  EXPECT_THAT(refusal("a,b\n1,\"x\n2,y\n"), StartsWith("t.csv line 2 opens a quote"));
-  EXPECT_THAT(refusal("a,b\n1,\"x\"y\n"), StartsWith("t.csv line 2 has text after a closing quote"));
-  EXPECT_THAT(refusal("a,b\n1,x\"y\n"), StartsWith("t.csv line 2 has a quote inside"));
+  EXPECT_THAT(csv_refusal("a,b\n1,\"x\n2,y\n"), StartsWith("t.csv line 2 opens a quote"));
+  EXPECT_THAT(csv_refusal("a,b\n1,\"x\"y\n"), StartsWith("t.csv line 2 has text after a closing quote"));
+  EXPECT_THAT(csv_refusal("a,b\n1,x\"y\n"), StartsWith("t.csv line 2 has a quote inside"));
 }
 
-TEST(Csv, BinaryFilesAreRefused) { EXPECT_THAT(refusal(std::string("a,b\n1,\0\n", 8)), HasSubstr("not a CSV file")); }
+TEST(Csv, BinaryFilesAreRefused) {
+  EXPECT_THAT(csv_refusal(std::string("a,b\n1,\0\n", 8)), HasSubstr("not a CSV file"));
+}
 
 TEST(Csv, WhatIsANumber) {
   EXPECT_EQ(parse_number("-1.25"), -1.25);

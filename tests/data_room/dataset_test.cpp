@@ -30,7 +30,7 @@ void write_mnist(const Folder& folder, const std::string& labels, std::uint32_t 
   folder.write("mnist/t10k-labels-idx1-ubyte", idx(0x0801, {1}, "\7"));
 }
 
-std::string refusal(const DataRequest& request) {
+std::string load_refusal(const DataRequest& request) {
   return message_of([&] { load_dataset(request); });
 }
 
@@ -55,20 +55,20 @@ TEST(LoadDataset, ImageFilesThatDoNotFitAreRefused) {
   const Folder folder;
   const DataRequest request{.task = "mnist", .data_dir = folder.string()};
   write_mnist(folder, std::string("\0\3\x0a", 3));
-  EXPECT_THAT(refusal(request), AllOf(HasSubstr("train-labels"), HasSubstr("label 10; labels are 0 to 9")));
+  EXPECT_THAT(load_refusal(request), AllOf(HasSubstr("train-labels"), HasSubstr("label 10; labels are 0 to 9")));
   write_mnist(folder, "\1", 27);
-  EXPECT_THAT(refusal(request), HasSubstr("27 x 27 pixels, not 28 x 28"));
+  EXPECT_THAT(load_refusal(request), HasSubstr("27 x 27 pixels, not 28 x 28"));
   write_mnist(folder, "\1");
   folder.write("mnist/t10k-labels-idx1-ubyte", idx(0x0801, {2}, "\1\2"));
-  EXPECT_THAT(refusal(request), AllOf(HasSubstr("1 images"), HasSubstr("2 labels")));
+  EXPECT_THAT(load_refusal(request), AllOf(HasSubstr("1 images"), HasSubstr("2 labels")));
 }
 
 TEST(LoadDataset, MissingFilesAreNamedWithPlaceAndAdvice) {
   const Folder folder;
-  EXPECT_THAT(refusal({.task = "mnist", .data_dir = folder.string()}),
+  EXPECT_THAT(load_refusal({.task = "mnist", .data_dir = folder.string()}),
               AllOf(HasSubstr("t10k-labels-idx1-ubyte"), HasSubstr(folder.string() + "/mnist"),
                     HasSubstr("lehi data get mnist")));
-  EXPECT_THAT(refusal({.task = "protein", .data_dir = folder.string()}),
+  EXPECT_THAT(load_refusal({.task = "protein", .data_dir = folder.string()}),
               AllOf(HasSubstr("CASP.csv"), HasSubstr(folder.string() + "/protein"), HasSubstr("UCI")));
 }
 
@@ -86,17 +86,17 @@ TEST(LoadDataset, SmallProteinTableIsANotice) {
   EXPECT_THAT(data.notices, ElementsAre(HasSubstr("16 training and 4 test records instead of 36584 and 9146")));
 
   folder.write("protein/CASP.csv", "F1,RMSD\n1,2\n");
-  EXPECT_THAT(refusal({.task = "protein", .data_dir = folder.string()}), HasSubstr("the first named 'RMSD'"));
+  EXPECT_THAT(load_refusal({.task = "protein", .data_dir = folder.string()}), HasSubstr("the first named 'RMSD'"));
 }
 
 TEST(LoadDataset, WrongRequestsAreRefused) {
   const Folder folder;
-  EXPECT_THAT(refusal({.task = "minst"}),
+  EXPECT_THAT(load_refusal({.task = "minst"}),
               AllOf(HasSubstr("'minst' is unknown"), HasSubstr("protein, mnist, fashion-mnist")));
-  EXPECT_THAT(refusal({.task = "mnist", .target = "y"}), HasSubstr("has its own target"));
-  EXPECT_THAT(refusal({.task = "csv:"}), HasSubstr("csv:FILE"));
-  EXPECT_THAT(refusal({.task = "csv:t.csv"}), HasSubstr("needs a target"));
-  EXPECT_THAT(refusal({.task = "csv:" + folder.string() + "/no.csv", .target = "y"}),
+  EXPECT_THAT(load_refusal({.task = "mnist", .target = "y"}), HasSubstr("has its own target"));
+  EXPECT_THAT(load_refusal({.task = "csv:"}), HasSubstr("csv:FILE"));
+  EXPECT_THAT(load_refusal({.task = "csv:t.csv"}), HasSubstr("needs a target"));
+  EXPECT_THAT(load_refusal({.task = "csv:" + folder.string() + "/no.csv", .target = "y"}),
               HasSubstr("no.csv can't be opened"));
 }
 

@@ -17,8 +17,8 @@ using lehi::testing::idx;
 using lehi::testing::message_of;
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t images = 0x0803;
-constexpr std::uint32_t labels = 0x0801;
+constexpr std::uint32_t image_magic = 0x0803;
+constexpr std::uint32_t label_magic = 0x0801;
 
 class Idx : public ::testing::Test {
  protected:
@@ -33,16 +33,16 @@ class Idx : public ::testing::Test {
 };
 
 TEST_F(Idx, ValuesComeInRowOrderPlainAndGzipped) {
-  const std::string bytes = idx(images, {2, 1, 3}, std::string("\0\1\2\3\4\xff", 6));
+  const std::string bytes = idx(image_magic, {2, 1, 3}, std::string("\0\1\2\3\4\xff", 6));
   const auto expected = torch::tensor({0, 1, 2, 3, 4, 255}, torch::kUInt8).view({2, 1, 3});
   EXPECT_TRUE(lehi::testing::same_bits(read_idx(folder_.write("a", bytes), 3), expected));
   EXPECT_TRUE(lehi::testing::same_bits(read_idx(folder_.write("a.gz", gzipped(bytes)), 3), expected));
-  EXPECT_TRUE(lehi::testing::same_bits(read_idx(folder_.write("b", idx(labels, {3}, "\7\1\2")), 1),
+  EXPECT_TRUE(lehi::testing::same_bits(read_idx(folder_.write("b", idx(label_magic, {3}, "\7\1\2")), 1),
                                        torch::tensor({7, 1, 2}, torch::kUInt8)));
 }
 
 TEST_F(Idx, TruncatedFilesAreRefused) {
-  const std::string bytes = idx(images, {2, 2, 2}, "12345678");
+  const std::string bytes = idx(image_magic, {2, 2, 2}, "12345678");
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_THAT(refusal(bytes.substr(0, size), 3), HasSubstr("truncated")) << size;
   }
@@ -50,24 +50,24 @@ TEST_F(Idx, TruncatedFilesAreRefused) {
 }
 
 TEST_F(Idx, OversizedFilesAreRefused) {
-  EXPECT_THAT(refusal(idx(labels, {3}, "12345"), 1),
+  EXPECT_THAT(refusal(idx(label_magic, {3}, "12345"), 1),
               HasSubstr("too long: its header declares 3 values and 2 bytes follow"));
 }
 
 TEST_F(Idx, WrongMagicNumbersAreRefused) {
-  EXPECT_THAT(refusal(idx(labels, {3}, "123456789"), 3), HasSubstr("magic number 0x00000801, not 0x00000803"));
+  EXPECT_THAT(refusal(idx(label_magic, {3}, "123456789"), 3), HasSubstr("magic number 0x00000801, not 0x00000803"));
   EXPECT_THAT(refusal(idx(0x0d01, {3}, "123456789012"), 1), HasSubstr("0x00000d01"));  // floats
   EXPECT_THAT(refusal("x,y\n1,2\n3,4\n5,6\n", 1), HasSubstr("magic number"));
 }
 
 TEST_F(Idx, HugeDeclaredSizesAllocateNothing) {
   const std::int64_t before = runtime::peak_resident_bytes();
-  EXPECT_THAT(refusal(idx(images, {0xffffffff, 0xffffffff, 0xffffffff}, "1"), 3), HasSubstr("truncated"));
+  EXPECT_THAT(refusal(idx(image_magic, {0xffffffff, 0xffffffff, 0xffffffff}, "1"), 3), HasSubstr("truncated"));
   // A product that is 0 modulo 2^64 must not look small either.
-  EXPECT_THAT(refusal(idx(images, {0x80000000, 0x80000000, 4}, "1"), 3), HasSubstr("truncated"));
-  EXPECT_THAT(refusal(idx(labels, {0xf0000000}, "1"), 1), HasSubstr("truncated"));
+  EXPECT_THAT(refusal(idx(image_magic, {0x80000000, 0x80000000, 4}, "1"), 3), HasSubstr("truncated"));
+  EXPECT_THAT(refusal(idx(label_magic, {0xf0000000}, "1"), 1), HasSubstr("truncated"));
   EXPECT_LT(runtime::peak_resident_bytes() - before, 64 << 20);
-  EXPECT_THAT(refusal(idx(images, {1, 0, 28}, ""), 3), HasSubstr("empty dimension"));
+  EXPECT_THAT(refusal(idx(image_magic, {1, 0, 28}, ""), 3), HasSubstr("empty dimension"));
 }
 
 }  // namespace

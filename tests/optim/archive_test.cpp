@@ -81,6 +81,26 @@ TEST(Archive, LoadingOverAUsedOptimizerForgetsItsState) {
   EXPECT_TRUE(same_bits(flat(weights), flat(copies)));
 }
 
+TEST(Archive, AScheduleThatStartedAgainGoesOnWhereItWas) {
+  const auto problem = make_problem("network", torch::kFloat64);
+  const Options options = LehiGnOptions(0.01).refresh_every(4, 2);
+  const auto weights = fresh(problem.start);
+  Optimizer original(Weights{weights[0], weights[1]}, options);
+  for (std::int64_t step = 1; step <= 5; ++step) take_step(original, problem, weights, step);
+  original.add_param_group(torch::optim::OptimizerParamGroup(Weights{weights[2], weights[3]}));
+  for (std::int64_t step = 6; step <= 9; ++step) take_step(original, problem, weights, step);
+
+  const auto copies = fresh(weights);
+  Optimizer restored(groups_of({{copies[0], copies[1]}, {copies[2], copies[3]}}), options);
+  load(restored, saved(original));
+  for (std::int64_t step = 10; step <= 19; ++step) {
+    take_step(original, problem, weights, step);
+    take_step(restored, problem, copies, step);
+    EXPECT_TRUE(same_bits(flat(weights), flat(copies))) << "after step " << step;
+    EXPECT_EQ(restored.report().refreshed, original.report().refreshed);
+  }
+}
+
 TEST(Archive, GroupOptionsComeBack) {
   const auto problem = make_problem("logistic", torch::kFloat64);
   const auto weights = fresh(problem.start);

@@ -114,6 +114,22 @@ TEST(Groups, AGroupAddedBetweenRefreshesGetsARefreshAndDoesNotExplode) {
   }
 }
 
+// One noisy draw is not enough to live on: the newcomers get the schedule from its beginning, dense start included.
+TEST(Groups, AnAddedGroupStartsTheScheduleAgain) {
+  const auto problem = make_problem("network", torch::kFloat64);
+  const auto weights = fresh(problem.start);
+  LehiGn optimizer(Weights{weights[0], weights[1]}, LehiGnOptions(0.01).refresh_every(4, 2));
+  std::string refreshes;
+  for (std::int64_t step = 1; step <= 15; ++step) {
+    if (step == 9) optimizer.add_param_group(torch::optim::OptimizerParamGroup(Weights{weights[2], weights[3]}));
+    take_step(optimizer, problem, weights, step);
+    refreshes += optimizer.report().refreshed ? 'x' : '.';
+  }
+  EXPECT_EQ(refreshes, "xxx...x.xxx...x");
+  EXPECT_EQ(optimizer.find_state(weights[2])->step, 7);
+  EXPECT_EQ(optimizer.find_state(weights[2])->covered, 1 + 1 + 4 + 4);
+}
+
 TEST(Groups, AnAddedAdamGroupStartsItsOwnStepCount) {
   const auto problem = make_problem("logistic", torch::kFloat64);
   const auto weights = fresh(problem.start);

@@ -163,6 +163,46 @@ TEST(MicroBatch, ReorderedGroupsChangeNothingButRounding) {
   }
 }
 
+TEST(MicroBatch, ARegulariserJoinsTheAccumulatedPieces) {
+  TwoHeads whole;
+  TwoHeads split;
+  Lehi one(whole.w, LehiOptions(0.01));
+  Lehi many(split.w, LehiOptions(0.01));
+  one.step(whole.whole(), whole.w[2].square().sum());
+  many.accumulate(split.terms(0, 8, 0, 1));
+  many.accumulate(split.terms(8, 13, 1, 7));
+  many.step(std::vector<Term>{}, split.w[2].square().sum());
+  EXPECT_NEAR(many.report().value, one.report().value, 1e-12);
+  expect_same_state(many, split.w, one, whole.w);
+}
+
+TEST(MicroBatch, AParameterMayTakePartInSomePiecesOnly) {
+  const auto problem = make_problem("network", torch::kFloat64);
+  const auto weights = fresh(problem.start);
+  const auto expected = fresh(problem.start);
+  Lehi optimizer(weights, LehiOptions(0.01));
+  Lehi reference(expected, LehiOptions(0.01));
+  const auto p = problem.predict(expected, 1);
+  const auto q = problem.predict({expected[0].detach(), expected[1], expected[2], expected[3]}, 2);
+  reference.step(torch::cat({q, p}), *problem.loss, torch::cat({problem.targets(2), problem.targets(1)}));
+  optimizer.accumulate(problem.predict({weights[0].detach(), weights[1], weights[2], weights[3]}, 2), *problem.loss,
+                       problem.targets(2));
+  optimizer.accumulate(problem.predict(weights, 1), *problem.loss, problem.targets(1));
+  optimizer.step();
+  expect_same_state(optimizer, weights, reference, expected);
+}
+
+TEST(MicroBatch, AGroupAddedInTheMiddleOfAStepIsRefused) {
+  TwoHeads model;
+  Lehi optimizer(Weights{model.w[0], model.w[1], model.w[2]}, LehiOptions(0.01));
+  optimizer.accumulate(model.whole());
+  optimizer.add_param_group(torch::optim::OptimizerParamGroup(Weights{model.w[3]}));
+  EXPECT_THROW(optimizer.accumulate(model.whole()), std::invalid_argument);
+  EXPECT_THROW(optimizer.step(), std::invalid_argument);
+  optimizer.discard_accumulated();
+  EXPECT_NO_THROW(optimizer.step(model.whole()));
+}
+
 TEST(MicroBatch, DiscardedPiecesLeaveNoTrace) {
   const auto problem = make_problem("network", torch::kFloat64);
   const auto weights = fresh(problem.start);

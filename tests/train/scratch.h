@@ -50,7 +50,8 @@ inline std::string slurp(const std::filesystem::path& path) {
 }
 
 inline void spill(const std::filesystem::path& path, const std::string& bytes) {
-  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+  std::filesystem::remove(path);  // a new file: ext4 writes a truncated one to the disk at every close
+  std::ofstream stream(path, std::ios::binary);
   stream << bytes;
   if (!stream.flush()) throw std::runtime_error("cannot write " + path.string());
 }
