@@ -1,4 +1,5 @@
 // The program as a whole: help, exit codes, and the process around it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

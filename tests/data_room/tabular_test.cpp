@@ -89,8 +89,8 @@ TEST(Tabular, SeedAloneDecidesTheSplit) {
 
 TEST(Tabular, TextColumnsBecomeOneColumnACategory) {
   const char* colours[] = {"red", "green", "blue"};
-  const auto data =
-      tabular_dataset(table("colour,y", 30, [&](int i) { return colours[i % 3] + ("," + number(i % 3)); }), "y", "", 0);
+  const auto data = tabular_dataset(
+      table("colour,y", 30, [&](int i) { return std::string(colours[i % 3]) + "," + number(i % 3); }), "y", "", 0);
   ASSERT_EQ(data.inputs, 3);  // blue, green, red
   EXPECT_TRUE((data.train.inputs.sum(1) == 1).all().item<bool>());
   // y is 0, 1, 2 for red, green, blue: the highest standardised target goes with the first column.
@@ -103,7 +103,7 @@ TEST(Tabular, CategoryThatOnlyTheTestPartHasIsAllZerosWithANotice) {
   const auto data =
       tabular_dataset(table("c,y", 20,
                             [&](int i) {
-                              return (i == test_row ? "rare" : i % 2 == 0 ? "a" : "b") + ("," + number(i));
+                              return std::string(i == test_row ? "rare" : i % 2 == 0 ? "a" : "b") + "," + number(i);
                             }),
                       "y", "", 0);
   EXPECT_EQ(data.inputs, 2);

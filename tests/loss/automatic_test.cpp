@@ -212,7 +212,7 @@ TEST(Automatic, RefusesWhatIsNoLossAFunctionOfThePredictions) {
   EXPECT_THAT(message_of([] { Automatic(bce_function, named("mine", 1, 0)); }), HasSubstr("samples is 0"));
   const Automatic many(softmax_function, named("many", 2));
   EXPECT_THAT(message_of([&] { many.evaluate(p, torch::zeros({4}, torch::kInt64), {Probe::gauss_newton}); }),
-              HasSubstr("made for at most 2 outputs, and there are 3"));
+              HasSubstr("made for at most 2 outputs; there are 3"));
 }
 
 TEST(Automatic, ANonFiniteLossIsSaidToBeOne) {
