@@ -204,7 +204,8 @@ void Automatic::compute(const Tensor& predictions, const Tensor& targets, const 
 
   if (request.probe == Probe::gauss_newton && !graph.elementwise && graph.outputs > options_.exact_outputs) {
     refuse(
-        "{}: the gauss-newton probe of coupled outputs needs their whole matrix, made for at most {} outputs; there are "
+        "{}: the gauss-newton probe of coupled outputs needs their whole matrix, made for at most {} outputs; there "
+        "are "
         "{}: raise exact_outputs or use the diagonal probe",
         name(), options_.exact_outputs, graph.outputs);
   }

@@ -17,9 +17,8 @@ void check(const BoundConstants& c) {
   if (!(c.eps > 0)) refuse("convergence bound: eps must be above 0, not {}", c.eps);
   if (!(c.dimension >= 1)) refuse("convergence bound: the dimension must be at least 1, not {}", c.dimension);
   if (!(c.gradient_bound > std::sqrt(c.eps))) {
-    refuse(
-        "convergence bound: the gradient bound M must be above sqrt(eps) = {}, not {}, since |g| <= sqrt(M^2 - eps)",
-        std::sqrt(c.eps), c.gradient_bound);
+    refuse("convergence bound: the gradient bound M must be above sqrt(eps) = {}, not {}, since |g| <= sqrt(M^2 - eps)",
+           std::sqrt(c.eps), c.gradient_bound);
   }
   if (!(c.lipschitz > 0)) refuse("convergence bound: the Lipschitz constant must be above 0, not {}", c.lipschitz);
   if (!(c.initial_gap >= 0)) refuse("convergence bound: the initial gap must be at least 0, not {}", c.initial_gap);
