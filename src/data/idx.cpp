@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -37,9 +38,11 @@ torch::Tensor read_idx(const std::filesystem::path& file, int dimensions) {
   std::vector<std::int64_t> sizes;
   const std::size_t body = bytes.size() - header;
   for (std::size_t at = 4; at < header; at += 4) sizes.push_back(big_endian(bytes, at));
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) {
+    refuse_data("{} declares an empty dimension: {}", file.string(), fmt::join(sizes, " x "));
+  }
   std::size_t declared = 1;
   for (const std::int64_t size : sizes) {
-    if (size == 0) refuse_data("{} declares an empty dimension: {}", file.string(), fmt::join(sizes, " x "));
     declared *= static_cast<std::size_t>(size);
     if (declared > body) {
       refuse_data("{} is truncated: its header declares {} values and {} are there; get the file again", file.string(),
