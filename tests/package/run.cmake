@@ -4,7 +4,7 @@ set(stage ${BUILD}/package)
 file(REMOVE_RECURSE ${stage})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${stage}/prefix
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${stage}/build -G Ninja -DCMAKE_BUILD_TYPE=Release
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${stage}/build -Wno-dev -DCMAKE_BUILD_TYPE=Release
                         -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${stage}/prefix
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${stage}/build COMMAND_ERROR_IS_FATAL ANY)
