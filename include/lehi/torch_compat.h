@@ -2,10 +2,14 @@
 // 2.x should compile; it is untested until a machine with it has run the tests.
 #pragma once
 
+#include <c10/util/Exception.h>
 #include <torch/optim/optimizer.h>
+#include <torch/version.h>
 
+#include <functional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace lehi::compat {
 
@@ -20,5 +24,35 @@ Key state_key(const torch::Tensor& parameter) {
     return parameter.unsafeGetTensorImpl();
   }
 }
+
+#if TORCH_VERSION_MAJOR >= 2
+namespace torch_warnings = c10::WarningUtils;
+#else
+namespace torch_warnings = c10::Warning;
+#endif
+
+/// While it lives, hears the warnings of this thread instead of LibTorch's log.
+class WarningListener final : private c10::WarningHandler {
+ public:
+  explicit WarningListener(std::function<void(const std::string& message)> hear)
+      : hear_(std::move(hear)), previous_(torch_warnings::get_warning_handler()) {
+    torch_warnings::set_warning_handler(this);
+  }
+  WarningListener(const WarningListener&) = delete;
+  WarningListener& operator=(const WarningListener&) = delete;
+  ~WarningListener() override { torch_warnings::set_warning_handler(previous_); }
+
+ private:
+#if TORCH_VERSION_MAJOR >= 2
+  void process(const c10::Warning& warning) override { hear_(warning.msg()); }
+#else
+  void process(const c10::SourceLocation& /*where*/, const std::string& message, const bool /*verbatim*/) override {
+    hear_(message);
+  }
+#endif
+
+  std::function<void(const std::string&)> hear_;
+  c10::WarningHandler* previous_;
+};
 
 }  // namespace lehi::compat

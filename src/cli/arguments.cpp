@@ -41,7 +41,7 @@ void parse_arguments(CLI::App& app, const Arguments& arguments) {
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    throw HelpRequest(app.help());
+    throw HelpRequest(app.help() + "\n");
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{} (`{} --help` shows the options)", error.what(), app.get_name()));
   }

@@ -13,6 +13,7 @@
 #include "cli/trace.h"
 #include "data/error.h"
 #include "lehi/error.h"
+#include "lehi/torch_compat.h"
 #include "lehi/version.h"
 
 namespace lehi::cli {
@@ -76,6 +77,8 @@ int run_program(const Arguments& arguments, std::ostream& out, std::ostream& err
     err << "lehi: " << what << '\n';
     return code;
   };
+  const compat::WarningListener warnings(
+      [&err](const std::string& message) { err << "lehi: warning: " << message << '\n'; });
   try {
     return dispatch(arguments, out, err);
   } catch (const HelpRequest& help_request) {

@@ -7,10 +7,7 @@
 int main(int argc, char** argv) {
   const auto warnings = lehi::runtime::prepare(argc, argv);
   const lehi::cli::Arguments arguments(argv + 1, argv + argc);
-  const bool doctor = !arguments.empty() && arguments.front() == "doctor";  // which reports them as its result
-  if (!doctor) {
-    for (const auto& warning : warnings) std::cerr << "lehi: warning: " << warning << '\n';
-  }
+  for (const auto& warning : warnings) std::cerr << "lehi: warning: " << warning << '\n';
   const int code = lehi::cli::run_program(arguments, std::cout, std::cerr);
   if (!std::cout.flush()) {
     std::cerr << "lehi: the result could not be written to standard output.\n";

@@ -25,7 +25,8 @@ void print_table(std::ostream& out, const std::vector<std::vector<std::string>>&
   }
 }
 
-std::string short_number(double value, int digits) { return fmt::format("{:.{}g}", value, digits); }
+// Adding 0 turns a negative zero into a plain one.
+std::string short_number(double value, int digits) { return fmt::format("{:.{}g}", value + 0.0, digits); }
 
 bool is_terminal(const std::ostream& stream) {
   return (&stream == &std::cout && isatty(STDOUT_FILENO) != 0) || (&stream == &std::cerr && isatty(STDERR_FILENO) != 0);

@@ -13,7 +13,7 @@ struct Speed {
   double triad = 0.0;              ///< GB/s of c = a + 2 b
 };
 
-/// About three seconds. `progress` is told what is being measured. LibTorch's thread count is as before afterwards.
+/// About two seconds. `progress` is told what is being measured. LibTorch's thread count is as before afterwards.
 Speed measure_speed(const std::function<void(std::string_view)>& progress);
 
 }  // namespace lehi::runtime

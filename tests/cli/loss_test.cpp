@@ -5,6 +5,7 @@
 #include <torch/types.h>
 
 #include "cli/run.h"
+#include "lehi/torch_compat.h"
 
 namespace lehi::cli {
 namespace {
@@ -13,7 +14,9 @@ using ::testing::DoubleEq;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pointwise;
+using ::testing::StartsWith;
 using Numbers = std::vector<double>;
 
 // Formulas of the documentation in Python's mpmath, 40 digits.
@@ -110,6 +113,15 @@ TEST(Loss, TextShowsTheColumnsSideBySide) {
             "output  prediction  u = dl/dp  v (imitation)  v^2  d2l/dp^2\n"
             "     0           1          1              1    1         1\n"
             "     1         2.5        2.5              1    1         1\n");
+}
+
+TEST(Loss, WarnsThatTwoClassesHaveNoImitation) {
+  const compat::torch_warnings::WarnAlways every_time;
+  const auto result = run({"loss", "cross-entropy", "--predictions", "1,2", "--target", "1"});
+  EXPECT_EQ(result.code, done);
+  EXPECT_THAT(result.err,
+              StartsWith("lehi: warning: cross-entropy: with two classes the imitation probe is exactly 0"));
+  EXPECT_THAT(result.out, Not(HasSubstr("-0 ")));
 }
 
 TEST(Loss, ParseIsPure) {

@@ -28,7 +28,7 @@ bool same_bits(const torch::Tensor& a, const torch::Tensor& b) {
   if (a.dtype() != b.dtype() || a.sizes() != b.sizes()) return false;
   const auto left = a.detach().contiguous();
   const auto right = b.detach().contiguous();
-  return std::memcmp(left.data_ptr(), right.data_ptr(), left.nbytes()) == 0;
+  return left.nbytes() == 0 || std::memcmp(left.data_ptr(), right.data_ptr(), left.nbytes()) == 0;
 }
 
 torch::Tensor gradient_of(const torch::Tensor& y, const torch::Tensor& x) {
