@@ -51,9 +51,11 @@ std::string gunzip(std::string_view packed, const std::filesystem::path& file, s
   for (std::size_t size = 0;;) {
     // zlib counts in 32 bits: both sides go through in chunks.
     const std::size_t available = std::min(packed.size(), chunk_bytes);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): zlib speaks of unsigned bytes
     stream.next_in = reinterpret_cast<const Bytef*>(packed.data());
     stream.avail_in = static_cast<uInt>(available);
     bytes.resize(size + chunk_bytes);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
     stream.next_out = reinterpret_cast<Bytef*>(bytes.data() + size);
     stream.avail_out = static_cast<uInt>(chunk_bytes);
     const int status = inflate(&stream, Z_NO_FLUSH);

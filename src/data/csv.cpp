@@ -107,7 +107,7 @@ bool is_missing(std::string_view field) {
 }
 
 std::vector<std::string> header(const Cells& cells, const std::string& source) {
-  const std::vector<std::string> names(cells.fields.begin(), cells.fields.begin() + static_cast<long>(cells.width));
+  std::vector<std::string> names(cells.fields.begin(), cells.fields.begin() + static_cast<long>(cells.width));
   if (std::all_of(names.begin(), names.end(), [](const auto& name) { return parse_number(name).has_value(); })) {
     refuse_data("{} has no header: its first row is all numbers; add a first line that names the columns", source);
   }

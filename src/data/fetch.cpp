@@ -29,19 +29,20 @@ void sync(const fs::path& path) {
   if (!synced) refuse_data("{} can't be written to disk: {}", path.string(), std::strerror(error));
 }
 
-// The working folder: empty at the start, whatever an earlier process left in it, locked against another one, gone at
-// the end.
+// The lock lasts until the descriptor is closed or the process ends, however it ends.
+int lock_folder(const fs::path& folder) {
+  create_folder(folder);
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  const int error = errno;
+  if (descriptor >= 0) close(descriptor);
+  refuse_data("{} can't be locked: {}; is another `lehi data get` running?", folder.string(), std::strerror(error));
+}
+
+// The working folder: locked against another process, emptied of what an earlier one left, gone at the end.
 class Incoming {
  public:
-  explicit Incoming(const fs::path& data_dir) : folder_(data_dir / ".incoming") {
-    create_folder(folder_);
-    lock_ = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-      const int error = errno;
-      if (lock_ >= 0) close(lock_);
-      refuse_data("{} can't be locked: {}; is another `lehi data get` running?", folder_.string(),
-                  std::strerror(error));
-    }
+  explicit Incoming(const fs::path& data_dir) : folder_(data_dir / ".incoming"), lock_(lock_folder(folder_)) {
     for (const auto& leftover : fs::directory_iterator(folder_)) fs::remove_all(leftover);
   }
   ~Incoming() {
@@ -50,13 +51,15 @@ class Incoming {
     close(lock_);
   }
   Incoming(const Incoming&) = delete;
+  Incoming(Incoming&&) = delete;
   Incoming& operator=(const Incoming&) = delete;
+  Incoming& operator=(Incoming&&) = delete;
 
   const fs::path& folder() const { return folder_; }
 
  private:
   fs::path folder_;
-  int lock_ = -1;
+  int lock_;
 };
 
 fs::path only_file_ending(const std::string& ending, const fs::path& folder, const std::string& package) {

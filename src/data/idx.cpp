@@ -53,7 +53,7 @@ torch::Tensor read_idx(const std::filesystem::path& file, int dimensions) {
     refuse_data("{} is too long: its header declares {} values and {} bytes follow them", file.string(),
                 fmt::join(sizes, " x "), body - declared);
   }
-  const auto values = torch::empty(sizes, torch::kUInt8);
+  auto values = torch::empty(sizes, torch::kUInt8);
   std::memcpy(values.data_ptr(), bytes.data() + header, declared);
   return values;
 }

@@ -53,8 +53,8 @@ torch::Tensor standardised(const std::vector<double>& values, std::size_t train,
   if (!std::isnormal(variance)) {
     refuse_data("column '{}' can't be standardised: its variance is {}; rescale the column", name, variance);
   }
-  const auto result = float_columns(values.size(), 1);
-  float* out = result.data_ptr<float>();
+  auto result = float_columns(values.size(), 1);
+  auto* out = result.data_ptr<float>();
   for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<float>((values[i] - mean) / std::sqrt(variance));
   return result;
 }
@@ -73,8 +73,8 @@ torch::Tensor one_hot(const Texts& values, std::size_t train, const std::string&
   }
   std::size_t next = 0;
   for (auto& [text, index] : category) index = next++;
-  const auto result = float_columns(values.size(), category.size());
-  float* out = result.data_ptr<float>();
+  auto result = float_columns(values.size(), category.size());
+  auto* out = result.data_ptr<float>();
   std::int64_t unseen = 0;
   for (std::size_t i = 0; i < values.size(); ++i, out += category.size()) {
     const auto found = category.find(values[i]);
@@ -164,7 +164,7 @@ torch::Tensor encode_classes(const Table& table, const Column& target, const std
     dataset.notices.push_back(fmt::format("{} of the {} classes of target '{}' are in no training row",
                                           count - in_train.size(), count, target.name));
   }
-  const auto targets = torch::tensor(ordered, torch::kInt64);
+  auto targets = torch::tensor(ordered, torch::kInt64);
   dataset.kind = TaskKind::classification;
   dataset.outputs = static_cast<std::int64_t>(count);
   if (count > 2) return targets;

@@ -19,9 +19,8 @@
 namespace lehi::data {
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): all that a signal handler may touch
 volatile std::sig_atomic_t arrived = 0;
-struct sigaction previous_interrupt;
-struct sigaction previous_terminate;
 
 void note(int number) { arrived = number; }
 
@@ -38,6 +37,7 @@ std::string last_line(const std::filesystem::path& log) {
 pid_t spawn(std::vector<std::string>& arguments, const std::filesystem::path& folder,
             const std::filesystem::path& log) {
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
 
@@ -66,13 +66,13 @@ SignalWatch::SignalWatch() {
   arrived = 0;
   struct sigaction action {};
   action.sa_handler = &note;
-  sigaction(SIGINT, &action, &previous_interrupt);
-  sigaction(SIGTERM, &action, &previous_terminate);
+  sigaction(SIGINT, &action, &before_interrupt_);
+  sigaction(SIGTERM, &action, &before_terminate_);
 }
 
 SignalWatch::~SignalWatch() {
-  sigaction(SIGINT, &previous_interrupt, nullptr);
-  sigaction(SIGTERM, &previous_terminate, nullptr);
+  sigaction(SIGINT, &before_interrupt_, nullptr);
+  sigaction(SIGTERM, &before_terminate_, nullptr);
 }
 
 void SignalWatch::check() const {

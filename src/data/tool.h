@@ -2,6 +2,7 @@
 // one.
 #pragma once
 
+#include <csignal>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -25,10 +26,16 @@ class SignalWatch {
   SignalWatch();
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
+  SignalWatch(SignalWatch&&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
+  SignalWatch& operator=(SignalWatch&&) = delete;
 
   /// Throws Interrupted when a signal has arrived.
   void check() const;
+
+ private:
+  struct sigaction before_interrupt_ {};
+  struct sigaction before_terminate_ {};
 };
 
 /// Runs `arguments` (the first is looked up in PATH) in `folder`, without input, and waits. Throws DataError with the
