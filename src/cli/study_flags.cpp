@@ -1,0 +1,156 @@
+#include "cli/study_flags.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <ostream>
+#include <set>
+#include <tuple>
+
+#include "cli/arguments.h"
+#include "cli/table.h"
+#include "data/dataset.h"
+#include "lehi/runtime.h"
+#include "report/document.h"
+#include "train/files.h"
+
+namespace lehi::cli {
+namespace {
+
+std::vector<std::uint64_t> parse_seeds(std::string_view text) {
+  std::vector<std::uint64_t> seeds;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const auto end = std::min(text.find(',', begin), text.size());
+    const auto piece = text.substr(begin, end - begin);
+    std::uint32_t seed = 0;
+    const auto [stop, error] = std::from_chars(piece.data(), piece.data() + piece.size(), seed);
+    if (error != std::errc() || stop != piece.data() + piece.size()) {
+      throw UsageError(
+          fmt::format("--seeds: '{}' in '{}' is no seed; expected whole numbers from 0 to 4294967295, "
+                      "separated by commas",
+                      piece, text));
+    }
+    seeds.push_back(seed);
+    begin = end + 1;
+  }
+  return seeds;
+}
+
+// runs/compare-mnist-20240506T070809Z
+std::string default_directory(const std::string& kind, const std::vector<study::PlannedRun>& plan) {
+  std::string time = train::utc_now();
+  std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
+  const auto name = fmt::format("runs/{}-{}-{}", kind, study::short_task(plan.front().config.task), time);
+  std::string free = name;
+  for (int i = 2; std::filesystem::exists(free); ++i) free = fmt::format("{}-{}", name, i);
+  return free;
+}
+
+// Missing or damaged data would fail every run of a task: better said once, before anything is written.
+void check_data(const std::vector<study::PlannedRun>& plan, const std::string& data_dir) {
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  for (const auto& run : plan) {
+    const auto& [task, target, kind] = std::tie(run.config.task, run.config.target, run.config.kind);
+    if (!seen.insert({task, target, kind}).second) continue;
+    data::load_dataset({task, data_dir, target, kind, run.config.seed});
+  }
+}
+
+std::string go_on(const StudyConfig& config) {
+  std::vector<std::string> words = {"lehi", config.kind, "--resume", "--out", config.directory};
+  if (!config.data_dir.empty()) words.insert(words.end(), {"--data-dir", config.data_dir});
+  return report::shell_line(words);
+}
+
+void tell_failures(const study::Study& study, const StudyConfig& config, std::ostream& err) {
+  std::size_t failed = 0;
+  for (const auto& run : study.runs) failed += run.status == train::RunStatus::failed ? 1U : 0U;
+  if (failed == 0) return;
+  err << fmt::format("lehi: {} of {} runs failed; `{} --retry-failed` runs them again\n", failed, study.runs.size(),
+                     go_on(config));
+}
+
+}  // namespace
+
+void add_study_flags(CLI::App& app, StudyFlags& flags) {
+  const std::string group = "Study";
+  app.add_option("--optimizers", flags.optimizers,
+                 "names separated by commas; lehi-gn[mix=max,refresh_every=5] changes keys of [optimizer] for one, "
+                 "momentum-control is sgd at lehi's matched rate")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--seeds", flags.seeds, "whole numbers separated by commas")->capture_default_str()->group(group);
+  app.add_option("--jobs", flags.jobs, "runs at once; default: the cores that this process may use")
+      ->check(CLI::Range(1, 1024))
+      ->group(group);
+  app.add_option("--out", flags.out, "the study's directory; default: runs/COMMAND-TASK-TIME")->group(group);
+  app.add_flag("--resume", flags.resume,
+               "go on with the study in --out: finished runs are kept, stopped ones go on from their checkpoints")
+      ->group(group);
+  app.add_flag("--retry-failed", flags.retry_failed, "with --resume: run again what failed")->group(group);
+  add_run_flags(app, flags.run);
+}
+
+StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study::Rates default_rates,
+                         const Arguments& arguments) {
+  StudyConfig config;
+  config.kind = kind;
+  config.directory = flags.out;
+  config.data_dir = flags.run.data_dir;
+  config.resume = flags.resume;
+  config.retry_failed = flags.retry_failed;
+  config.arguments = arguments;
+  config.jobs = flags.jobs > 0 ? flags.jobs : runtime::describe_host().cores;
+  if (flags.resume && flags.out.empty()) throw UsageError("--resume needs --out, the directory of the study.");
+  if (flags.retry_failed && !flags.resume) throw UsageError("--retry-failed needs --resume and --out.");
+  if (flags.tasks.empty()) {
+    if (!flags.resume) throw UsageError("name a task; `lehi list tasks` shows them.");
+    const auto& run = flags.run;
+    if (!run.own.empty() || !run.set.empty() || !run.file.empty() || !run.preset.empty() || !flags.rates.empty()) {
+      throw UsageError("name the task too: without it --resume takes the study of the directory as it is.");
+    }
+    return config;
+  }
+  auto request = config_request(flags.run);
+  study::PlanRequest plan{.tasks = flags.tasks,
+                          .preset = request.preset,
+                          .file = request.file,
+                          .optimizers = study::split_optimizers("--optimizers", flags.optimizers),
+                          .rates = {},
+                          .default_rates = default_rates,
+                          .seeds = parse_seeds(flags.seeds),
+                          .settings = request.settings};
+  if (!flags.rates.empty()) plan.rates = parse_numbers("--lrs", flags.rates);
+  config.plan = study::make_plan(plan);
+  if (config.directory.empty()) config.directory = default_directory(kind, config.plan);
+  return config;
+}
+
+int run_study_command(const StudyConfig& config, std::ostream& err,
+                      const std::function<void(const study::Study&)>& show) {
+  auto plan = config.plan;
+  if (plan.empty()) plan = study::read_plan(config.directory, study::read_study(config.directory));
+  study::RunnerRequest request;
+  request.directory = config.directory;
+  request.kind = config.kind;
+  request.command_line = {"lehi", config.kind};
+  request.command_line.insert(request.command_line.end(), config.arguments.begin(), config.arguments.end());
+  request.data_dir = config.data_dir;
+  request.jobs = config.jobs;
+  request.resume = config.resume;
+  request.retry_failed = config.retry_failed;
+  request.terminal = is_terminal(err);
+  request.check = [&] { check_data(plan, config.data_dir); };
+  request.program = config.program;
+  request.program_arguments = config.program_arguments;
+  const auto outcome = study::run_study(plan, request, err);
+  tell_failures(outcome.study, config, err);
+  if (outcome.signal != 0) {
+    err << fmt::format("lehi: stopped; `{}` goes on from here\n", go_on(config));
+    return 128 + outcome.signal;
+  }
+  show(outcome.study);
+  return outcome.failed_code == 0 ? done : outcome.failed_code;
+}
+
+}  // namespace lehi::cli

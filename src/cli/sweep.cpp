@@ -1,0 +1,51 @@
+#include "cli/sweep.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/arguments.h"
+#include "report/document.h"
+#include "report/study_report.h"
+
+namespace lehi::cli {
+
+StudyConfig parse_sweep(const Arguments& arguments) {
+  StudyFlags flags;
+  bool json = false;
+  flags.optimizers = "lehi,lehibrid,adam,adamw";
+  flags.seeds = "0";
+  CLI::App app("Trains every optimizer with every learning rate and seed, and shows the scores by rate.", "lehi sweep");
+  app.add_option("tasks", flags.tasks, "names of `lehi list tasks`, or csv:FILE; not needed with --resume");
+  app.add_option("--lrs", flags.rates, "learning rates separated by commas; default: judge.rates of the task's preset")
+      ->group("Study");
+  add_study_flags(app, flags);
+  app.add_flag("--json", json, "print study.json instead of the table");
+  app.footer(
+      "Examples:\n"
+      "  lehi sweep protein --out runs/protein\n"
+      "  lehi sweep mnist --optimizers lehi,lehi-gn,adam --lrs 3e-4,1e-3,3e-3 --seeds 0,1,2 --validation 0.1 --out "
+      "runs/a\n"
+      "  lehi sweep --resume --out runs/a\n"
+      "  lehi report runs/a --markdown a.md");
+  parse_arguments(app, arguments);
+  auto config = study_config(flags, "sweep", study::Rates::grid, arguments);
+  config.json = json;
+  return config;
+}
+
+int run_sweep(const StudyConfig& config, std::ostream& out, std::ostream& err) {
+  return run_study_command(config, err, [&](const study::Study& study) {
+    std::vector<std::string> warnings;
+    const auto tables = report::score_tables(study, warnings);
+    if (config.json) {
+      out << study::to_json(study).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    } else {
+      out << report::to_text(tables) << "\nruns: " << config.directory << '\n';
+    }
+    for (const auto& warning : warnings) err << "lehi: warning: " << warning << '\n';
+  });
+}
+
+}  // namespace lehi::cli

@@ -1,0 +1,14 @@
+// `lehi sweep`: optimizers x learning rates x seeds on one or more tasks, and the scores by rate.
+#pragma once
+
+#include <iosfwd>
+
+#include "cli/command.h"
+#include "cli/study_flags.h"
+
+namespace lehi::cli {
+
+StudyConfig parse_sweep(const Arguments& arguments);
+int run_sweep(const StudyConfig& config, std::ostream& out, std::ostream& err);
+
+}  // namespace lehi::cli

@@ -1,0 +1,192 @@
+#include "report/document.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "study/statistics.h"
+
+namespace lehi::report {
+namespace {
+
+// Characters, not bytes: ± is one column wide.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
+std::string padded(const std::string& text, std::size_t width, bool right) {
+  const std::string space(width - std::min(width, width_of(text)), ' ');
+  return right ? space + text : text + space;
+}
+
+bool looks_like_number(std::string_view text) {
+  constexpr std::string_view first = "0123456789+-.±";
+  return text.empty() || first.find(text.front()) != std::string_view::npos;
+}
+
+// A column of numbers (and "-", "diverged") stands on the right.
+std::vector<bool> right_columns(const Table& table) {
+  std::vector<bool> right(table.rows.front().size(), false);
+  for (std::size_t column = 0; column < right.size(); ++column) {
+    const auto numbers = std::count_if(table.rows.begin() + 1, table.rows.end(),
+                                       [&](const auto& row) { return looks_like_number(row.at(column)); });
+    right[column] = 2 * numbers > static_cast<std::ptrdiff_t>(table.rows.size()) - 1;
+  }
+  return right;
+}
+
+std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], width_of(row.at(i)));
+  }
+  return widths;
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    constexpr std::string_view special = "\\`*_[]|#~";
+    if (c == '<') {
+      result += "&lt;";
+    } else if (c == '>') {
+      result += "&gt;";
+    } else if (c == '&') {
+      result += "&amp;";
+    } else if (c == '\n' || c == '\r') {
+      result += ' ';
+    } else {
+      if (special.find(c) != std::string_view::npos) result += '\\';
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return text;
+}
+
+struct MarkdownWriter {
+  std::string operator()(const Heading& heading) const {
+    return fmt::format("{} {}\n", std::string(static_cast<std::size_t>(heading.level), '#'), escaped(heading.text));
+  }
+  std::string operator()(const Paragraph& paragraph) const { return escaped(paragraph.text) + "\n"; }
+  std::string operator()(const Commands& commands) const {
+    std::string text = "```sh\n";
+    for (const auto& line : commands.lines) text += one_line(line) + "\n";
+    return text + "```\n";
+  }
+  std::string operator()(const List& list) const {
+    std::string text;
+    for (const auto& item : list.items) text += "- " + escaped(item) + "\n";
+    return text;
+  }
+  std::string operator()(const Table& table) const {
+    const auto right = right_columns(table);
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& row : table.rows) {
+      auto& cells = rows.emplace_back();
+      for (const auto& cell : row) cells.push_back(escaped(cell));
+    }
+    const auto widths = column_widths(rows);
+    const auto line = [&](const std::vector<std::string>& row) {
+      std::string text = "|";
+      for (std::size_t i = 0; i < row.size(); ++i) text += fmt::format(" {} |", padded(row[i], widths[i], right[i]));
+      return text + "\n";
+    };
+    std::string text = line(rows.front()) + "|";
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      text += std::string(widths[i] + (right[i] ? 1 : 2), '-') + (right[i] ? ":|" : "|");
+    }
+    text += "\n";
+    for (std::size_t i = 1; i < rows.size(); ++i) text += line(rows[i]);
+    return text;
+  }
+};
+
+struct TextWriter {
+  std::string operator()(const Heading& heading) const {
+    return fmt::format("{}\n{}\n", one_line(heading.text),
+                       std::string(width_of(heading.text), heading.level == 1 ? '=' : '-'));
+  }
+  std::string operator()(const Paragraph& paragraph) const { return one_line(paragraph.text) + "\n"; }
+  std::string operator()(const Commands& commands) const {
+    std::string text;
+    for (const auto& line : commands.lines) text += "  " + one_line(line) + "\n";
+    return text;
+  }
+  std::string operator()(const List& list) const {
+    std::string text;
+    for (const auto& item : list.items) text += "- " + one_line(item) + "\n";
+    return text;
+  }
+  std::string operator()(const Table& table) const {
+    const auto right = right_columns(table);
+    const auto widths = column_widths(table.rows);
+    std::string text;
+    for (const auto& row : table.rows) {
+      std::string line;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        line += fmt::format("{}{}", i > 0 ? "  " : "", padded(one_line(row[i]), widths[i], right[i]));
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + "\n";
+    }
+    return text;
+  }
+};
+
+template <class Writer>
+std::string written(const Document& document) {
+  std::string text;
+  for (const auto& block : document) {
+    if (!text.empty()) text += "\n";
+    text += std::visit(Writer(), block);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_markdown(const Document& document) { return written<MarkdownWriter>(document); }
+std::string to_text(const Document& document) { return written<TextWriter>(document); }
+
+std::string metric_number(std::string_view metric, double value) {
+  if (!std::isfinite(value)) return "diverged";
+  return fmt::format("{:.{}f}", value + 0.0, study::larger_is_better(metric) ? 2 : 4);
+}
+
+std::string with_spread(std::string_view metric, double value, double spread) {
+  const auto text = metric_number(metric, value);
+  if (!std::isfinite(value) || !std::isfinite(spread)) return text;
+  return fmt::format("{} ± {}", text, metric_number(metric, spread));
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,/:@%";
+  std::vector<std::string> quoted;
+  for (const auto& word : words) {
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+      quoted.push_back(word);
+      continue;
+    }
+    std::string text = "'";
+    for (const char c : word) {
+      if (c == '\'') {
+        text += "'\\''";
+      } else {
+        text += c;
+      }
+    }
+    quoted.push_back(text + "'");
+  }
+  return fmt::format("{}", fmt::join(quoted, " "));
+}
+
+}  // namespace lehi::report

@@ -1,0 +1,55 @@
+// Optimizers side by side, each at one rate: what `lehi compare` shows.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/study.h"
+
+namespace lehi::study {
+
+struct ComparisonRow {
+  std::string variant;
+  double lr = 0.0;
+  Spread final;  ///< of the window means of the finished seeds
+  std::size_t done = 0;
+  std::size_t diverged = 0;
+  std::size_t failed = 0;
+  std::size_t unfinished = 0;        ///< waiting, running or interrupted
+  std::size_t reached = 0;           ///< seeds that reached what the baseline ended with
+  double seconds_to_baseline = 0.0;  ///< mean over those; NaN when there are none
+  double step_seconds = 0.0;         ///< forward, pull-backs and update; NaN when unknown
+  double relative_step = 0.0;        ///< to the baseline's; NaN when unknown
+  double forward_passes = 0.0;       ///< of a run, mean over seeds
+  double backward_passes = 0.0;
+  double peak_memory_bytes = 0.0;  ///< largest over seeds
+};
+
+struct Comparison {
+  std::string task;
+  std::string metric;
+  std::int64_t window = 1;
+  std::string baseline;  ///< adam where it took part, else the first optimizer
+  std::vector<ComparisonRow> rows;
+};
+
+/// Of a study's only task; `directory` is the study's, for its runs' metrics.
+Comparison compare_runs(const Study& study, const std::filesystem::path& directory);
+
+/// The seconds of the first line where `metric` is as good as `target`; nothing when it never is.
+std::optional<double> seconds_to_reach(const std::vector<nlohmann::json>& lines, const std::string& metric,
+                                       double target);
+
+/// Seconds of a step, without the time for batches, evaluations and records; NaN when unknown.
+double step_seconds(const StudyRun& run);
+
+/// "3 done", "2 done, 1 diverged"
+std::string status_text(const ComparisonRow& row);
+
+nlohmann::ordered_json to_json(const Comparison& comparison);
+
+}  // namespace lehi::study

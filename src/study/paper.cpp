@@ -1,0 +1,59 @@
+#include "study/paper.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "study/statistics.h"
+#include "train/embedded.h"
+#include "train/files.h"
+#include "train/json_file.h"
+
+namespace lehi::study {
+namespace {
+
+std::map<std::string, PaperTask> read_tables() {
+  const std::string where = "configs/paper_tables.json";
+  const auto text = train::embedded_text("paper_tables.json");
+  if (!text) throw train::FileError(where + " is missing from the program; build it again");
+  const auto document = train::parse_json(*text, where);
+  std::map<std::string, PaperTask> tables;
+  for (const auto& [task, values] : train::object_field(document, "tasks", where).items()) {
+    PaperTask table;
+    table.metric = train::text_field(values, "metric", where);
+    table.window = train::count_field(values, "window", where);
+    for (const auto& [optimizer, cells] : train::object_field(values, "lr_search", where).items()) {
+      for (const auto& cell : cells) {
+        table.search[optimizer].push_back({.lr = train::number_field(cell, "lr", where),
+                                           .mean = train::number_field(cell, "mean", where),
+                                           .two_std = train::number_field(cell, "two_std", where)});
+      }
+    }
+    tables[task] = std::move(table);
+  }
+  return tables;
+}
+
+}  // namespace
+
+const std::map<std::string, PaperTask>& paper_tables() {
+  static const auto tables = read_tables();
+  return tables;
+}
+
+const PaperCell* paper_cell(std::string_view task, std::string_view optimizer, double lr) {
+  const auto table = paper_tables().find(std::string(task));
+  if (table == paper_tables().end()) return nullptr;
+  const auto cells = table->second.search.find(std::string(optimizer));
+  if (cells == table->second.search.end()) return nullptr;
+  const auto cell = std::find_if(cells->second.begin(), cells->second.end(),
+                                 [lr](const auto& candidate) { return std::abs(candidate.lr - lr) <= 1e-9 * lr; });
+  return cell != cells->second.end() ? &*cell : nullptr;
+}
+
+double paper_tolerance(std::string_view metric, const PaperCell& cell) {
+  constexpr double relative = 0.025;
+  constexpr double points = 0.5;
+  return std::max(2.0 * cell.two_std, larger_is_better(metric) ? points : relative * std::abs(cell.mean));
+}
+
+}  // namespace lehi::study

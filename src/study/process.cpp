@@ -1,0 +1,133 @@
+#include "study/process.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace lehi::study {
+namespace {
+
+std::array<int, 2> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return ends;
+}
+
+struct Image {
+  const char* program;
+  char** arguments;
+  int out;
+  int err;
+  int held;
+  pid_t parent;
+};
+
+// Between fork and exec: only calls that are safe there.
+[[noreturn]] void become(const Image& image) {
+  constexpr int cannot_start = 127;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != image.parent) ::_exit(cannot_start);  // it died before the line above
+  ::setpgid(0, 0);
+  for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
+  const int input = ::open("/dev/null", O_RDONLY);
+  ::dup2(input, STDIN_FILENO);
+  ::dup2(image.out, STDOUT_FILENO);
+  ::dup2(image.err, STDERR_FILENO);
+  if (image.held >= 0) ::fcntl(image.held, F_SETFD, 0);
+  ::execv(image.program, image.arguments);
+  const char* reason = ::strerrordesc_np(errno);
+  for (const char* text : {"cannot start ", image.program, ": ", reason == nullptr ? "?" : reason, "\n"}) {
+    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+  }
+  ::_exit(cannot_start);
+}
+
+}  // namespace
+
+Child::Child(const std::string& program, std::vector<std::string> arguments, int held) {
+  std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
+  for (auto& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  const auto out = make_pipe();
+  const auto err = make_pipe();
+  const Image image{program.c_str(), pointers.data(), out[1], err[1], held, ::getpid()};
+  process_ = ::fork();
+  if (process_ == 0) become(image);
+  const int error = errno;
+  ::close(out[1]);
+  ::close(err[1]);
+  out_.descriptor = out[0];
+  err_.descriptor = err[0];
+  if (process_ < 0) throw std::system_error(error, std::generic_category(), "a run can't be started: fork");
+  ::setpgid(process_, process_);  // whichever of the two comes first; a signal may be due before the child runs
+}
+
+Child::Child(Child&& other) noexcept
+    : process_(std::exchange(other.process_, -1)),
+      out_(std::exchange(other.out_, Stream{})),
+      err_(std::exchange(other.err_, Stream{})) {}
+
+Child::~Child() {
+  if (process_ > 0) {
+    ::kill(-process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  for (const auto* stream : {&out_, &err_}) {
+    if (stream->descriptor >= 0) ::close(stream->descriptor);
+  }
+}
+
+void Child::Stream::read(const Lines& lines) {
+  constexpr std::size_t longest_line = 1 << 16;  // a longer one is no progress and no message
+  std::array<char, 4096> buffer{};
+  while (descriptor >= 0) {
+    const auto size = ::read(descriptor, buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return;  // nothing there now
+    if (size == 0) return close(lines);
+    rest.append(buffer.data(), static_cast<std::size_t>(size));
+    std::size_t begin = 0;
+    for (auto end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
+      lines(std::string_view(rest).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    rest.erase(0, begin);
+    if (rest.size() > longest_line) rest.clear();
+  }
+}
+
+void Child::Stream::close(const Lines& lines) {
+  if (!rest.empty()) lines(rest);
+  rest.clear();
+  ::close(std::exchange(descriptor, -1));
+}
+
+void Child::read(const Lines& out, const Lines& err) {
+  out_.read(out);
+  err_.read(err);
+}
+
+std::optional<int> Child::ended() {
+  if (process_ <= 0) return {};
+  int status = 0;
+  const auto found = ::waitpid(process_, &status, WNOHANG);
+  if (found != process_) return {};
+  process_ = -1;
+  return status;
+}
+
+void Child::send(int signal) const {
+  if (process_ > 0) ::kill(process_, signal);
+}
+
+}  // namespace lehi::study
