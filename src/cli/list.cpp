@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -10,6 +11,8 @@
 #include "cli/loss_table.h"
 #include "cli/optimizer_flags.h"
 #include "cli/table.h"
+#include "data/catalogue.h"
+#include "train/config.h"
 
 namespace lehi::cli {
 namespace {
@@ -84,14 +87,55 @@ Listing list_probes() {
   return listing;
 }
 
+// Weights and biases of an MLP.
+std::int64_t mlp_parameters(const data::TaskFiles& task, const std::vector<std::int64_t>& hidden) {
+  std::int64_t count = 0;
+  std::int64_t width = task.inputs;
+  for (const auto next : hidden) {
+    count += (width + 1) * next;
+    width = next;
+  }
+  return count + (width + 1) * task.outputs;
+}
+
+Listing list_tasks() {
+  Listing listing;
+  listing.rows.push_back({"name", "preset", "model", "parameters", "batch", "epochs", "data", "about"});
+  for (const auto& name : train::task_names()) {
+    const auto& task = data::task_files(name);
+    const auto places = data::search(task, "");
+    const bool there = std::any_of(places.begin(), places.end(), [](const auto& place) { return place.complete(); });
+    for (const auto& preset : train::preset_names(name)) {
+      train::ConfigRequest request;
+      request.task = name;
+      request.preset = preset;
+      const auto config = train::resolve(request);
+      const auto parameters = mlp_parameters(task, config.hidden);
+      const auto model = fmt::format("mlp {}-{}-{}", task.inputs, fmt::join(config.hidden, "-"), task.outputs);
+      listing.json.push_back({{"name", name},
+                              {"preset", preset},
+                              {"model", model},
+                              {"parameters", parameters},
+                              {"batch_size", config.batch_size},
+                              {"epochs", config.epochs},
+                              {"metric", config.judge.metric},
+                              {"data", there ? "present" : "missing"},
+                              {"about", task.about}});
+      listing.rows.push_back({name, preset, model, std::to_string(parameters), std::to_string(config.batch_size),
+                              std::to_string(config.epochs), there ? "present" : "missing", task.about});
+    }
+  }
+  return listing;
+}
+
 }  // namespace
 
 ListConfig parse_list(const Arguments& arguments) {
   ListConfig config;
   CLI::App app("Lists what the other commands know by name.", "lehi list");
-  app.add_option("what", config.what, "optimizers, losses or probes")
+  app.add_option("what", config.what, "tasks, optimizers, losses or probes")
       ->required()
-      ->check(CLI::IsMember({"optimizers", "losses", "probes"}));
+      ->check(CLI::IsMember({"tasks", "optimizers", "losses", "probes"}));
   app.add_flag("--json", config.json, "print a JSON list of objects");
   app.footer("Examples:\n  lehi list optimizers\n  lehi list losses --json");
   parse_arguments(app, arguments);
@@ -99,9 +143,10 @@ ListConfig parse_list(const Arguments& arguments) {
 }
 
 int run_list(const ListConfig& config, std::ostream& out, std::ostream& /*err*/) {
-  const auto listing = config.what == "optimizers" ? list_optimizers()
-                       : config.what == "losses"   ? list_losses()
-                                                   : list_probes();
+  const auto listing = config.what == "tasks"        ? list_tasks()
+                       : config.what == "optimizers" ? list_optimizers()
+                       : config.what == "losses"     ? list_losses()
+                                                     : list_probes();
   if (config.json) {
     out << listing.json.dump(2) << '\n';
   } else {

@@ -28,6 +28,8 @@ struct TaskFiles {
   std::vector<OfficialFile> files;
   std::int64_t train_records = 0;
   std::int64_t test_records = 0;
+  std::int64_t inputs = 0;  ///< of a model for it
+  std::int64_t outputs = 0;
   Origin origin = Origin::user;
   std::string package;         ///< npm or Debian package that has the files
   std::string package_folder;  ///< where they are in it

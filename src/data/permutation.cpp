@@ -17,11 +17,7 @@ std::uint64_t draw_below(std::uint64_t bound, std::mt19937_64& engine) {
   return value % bound;
 }
 
-}  // namespace
-
-std::vector<std::int64_t> permutation(std::int64_t count, std::uint64_t seed, Draw purpose) {
-  std::seed_seq words{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
-                      static_cast<std::uint32_t>(purpose)};
+std::vector<std::int64_t> shuffled(std::int64_t count, std::seed_seq& words) {
   std::mt19937_64 engine(words);
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -29,6 +25,22 @@ std::vector<std::int64_t> permutation(std::int64_t count, std::uint64_t seed, Dr
     std::swap(order[left - 1], order[draw_below(left, engine)]);
   }
   return order;
+}
+
+std::uint32_t low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+std::uint32_t high(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
+
+}  // namespace
+
+std::vector<std::int64_t> permutation(std::int64_t count, std::uint64_t seed, Draw purpose) {
+  std::seed_seq words{low(seed), high(seed), static_cast<std::uint32_t>(purpose)};
+  return shuffled(count, words);
+}
+
+std::vector<std::int64_t> epoch_order(std::int64_t count, std::uint64_t seed, std::int64_t epoch) {
+  const auto number = static_cast<std::uint64_t>(epoch);
+  std::seed_seq words{low(seed), high(seed), static_cast<std::uint32_t>(Draw::epoch_order), low(number), high(number)};
+  return shuffled(count, words);
 }
 
 }  // namespace lehi::data

@@ -7,11 +7,14 @@
 namespace lehi::data {
 
 /// What a permutation is for; each purpose draws its own numbers from the same seed.
-enum class Draw : std::uint32_t { test_split = 0, validation_split = 1 };
+enum class Draw : std::uint32_t { test_split = 0, validation_split = 1, epoch_order = 2 };
 
 /// 0 .. count - 1 in random order: Fisher-Yates from the last place down, fed by std::mt19937_64 seeded through
 /// std::seed_seq{low word of the seed, high word, purpose}. The C++ standard fixes every one of these numbers, so the
 /// same seed gives the same order with any compiler, standard library or LibTorch.
 std::vector<std::int64_t> permutation(std::int64_t count, std::uint64_t seed, Draw purpose);
+
+/// The order of the training rows in epoch 0, 1, ...: the same, with the epoch's two words after the purpose.
+std::vector<std::int64_t> epoch_order(std::int64_t count, std::uint64_t seed, std::int64_t epoch);
 
 }  // namespace lehi::data

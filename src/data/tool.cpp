@@ -19,11 +19,6 @@
 namespace lehi::data {
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): all that a signal handler may touch
-volatile std::sig_atomic_t arrived = 0;
-
-void note(int number) { arrived = number; }
-
 std::string last_line(const std::filesystem::path& log) {
   std::ifstream stream(log);
   std::string last;
@@ -62,37 +57,24 @@ pid_t spawn(std::vector<std::string>& arguments, const std::filesystem::path& fo
 
 }  // namespace
 
-SignalWatch::SignalWatch() {
-  arrived = 0;
-  struct sigaction action {};
-  action.sa_handler = &note;
-  sigaction(SIGINT, &action, &before_interrupt_);
-  sigaction(SIGTERM, &action, &before_terminate_);
+void throw_if_interrupted(const runtime::SignalWatch& watch) {
+  if (watch.received() != 0) throw Interrupted(watch.received());
 }
 
-SignalWatch::~SignalWatch() {
-  sigaction(SIGINT, &before_interrupt_, nullptr);
-  sigaction(SIGTERM, &before_terminate_, nullptr);
-}
-
-void SignalWatch::check() const {
-  if (arrived != 0) throw Interrupted(arrived);
-}
-
-void run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder, const SignalWatch& watch) {
+void run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder, const runtime::SignalWatch& watch) {
   const std::filesystem::path log = folder / "tool.log";
   const pid_t child = spawn(arguments, std::filesystem::absolute(folder), std::filesystem::absolute(log));
   int status = 0;
   // Polled: the signal may be handled on any thread, so it need not wake a waitpid() of this one.
   while (waitpid(child, &status, WNOHANG) == 0) {
-    if (arrived != 0) {
+    if (watch.received() != 0) {
       kill(-child, SIGKILL);
       waitpid(child, &status, 0);
       break;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  watch.check();
+  throw_if_interrupted(watch);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   refuse_data("`{}` failed: {}", fmt::join(arguments, " "), last_line(log));
 }

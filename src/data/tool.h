@@ -2,11 +2,12 @@
 // one.
 #pragma once
 
-#include <csignal>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "runtime/signals.h"
 
 namespace lehi::data {
 
@@ -20,27 +21,12 @@ class Interrupted : public std::runtime_error {
   int number_;
 };
 
-/// While it lives, SIGINT and SIGTERM are noted instead of ending the process. One at a time.
-class SignalWatch {
- public:
-  SignalWatch();
-  ~SignalWatch();
-  SignalWatch(const SignalWatch&) = delete;
-  SignalWatch(SignalWatch&&) = delete;
-  SignalWatch& operator=(const SignalWatch&) = delete;
-  SignalWatch& operator=(SignalWatch&&) = delete;
-
-  /// Throws Interrupted when a signal has arrived.
-  void check() const;
-
- private:
-  struct sigaction before_interrupt_ {};
-  struct sigaction before_terminate_ {};
-};
+/// Throws Interrupted when the watch has seen a signal.
+void throw_if_interrupted(const runtime::SignalWatch& watch);
 
 /// Runs `arguments` (the first is looked up in PATH) in `folder`, without input, and waits. Throws DataError with the
 /// last line that it printed when it fails, and, having stopped it and its children, Interrupted when the watch says
 /// so.
-void run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder, const SignalWatch& watch);
+void run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder, const runtime::SignalWatch& watch);
 
 }  // namespace lehi::data

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -259,6 +260,19 @@ std::vector<std::string> list_directory(const fs::path& directory) {
   std::sort(names.begin(), names.end());
   return names;
 }
+
+DirectoryLock::DirectoryLock(const fs::path& directory)
+    : descriptor_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_ < 0) throw FileError("open", directory, errno);
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  const int failed = errno;
+  ::close(descriptor_);
+  if (failed != EWOULDBLOCK) throw FileError("lock", directory, failed);
+  throw FileError(fmt::format("{} is in use by another lehi process; wait for its end or choose another directory",
+                              directory.string()));
+}
+
+DirectoryLock::~DirectoryLock() { ::close(descriptor_); }
 
 int remove_leftovers(const fs::path& directory) {
   int count = 0;

@@ -85,6 +85,19 @@ void make_directories(const std::filesystem::path& path);
 /// The names in a directory, sorted; none when it does not exist.
 std::vector<std::string> list_directory(const std::filesystem::path& directory);
 
+/// Keeps other lehi processes off a directory for as long as it lives (and the process does: a killed one holds none).
+class DirectoryLock {
+ public:
+  /// FileError when another process has it.
+  explicit DirectoryLock(const std::filesystem::path& directory);
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+  ~DirectoryLock();
+
+ private:
+  int descriptor_ = -1;
+};
+
 /// Removes what interrupted writers left in a directory that no other process writes to; returns how many.
 int remove_leftovers(const std::filesystem::path& directory);
 

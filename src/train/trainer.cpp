@@ -1,0 +1,264 @@
+#include "train/trainer.h"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "data/permutation.h"
+#include "lehi/error.h"
+#include "lehi/runtime.h"
+#include "runtime/message.h"
+#include "train/evaluate.h"
+#include "train/json_file.h"
+
+namespace lehi::train {
+
+using nlohmann::json;
+using torch::Tensor;
+
+namespace {
+
+constexpr double spike = 10.0;       // the paper's limit for the largest entry of a gradient
+constexpr int steps_of_window = 10;  // of the paper's runtime table
+
+/// Adds the time it lives to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& sum) : sum_(sum) {}
+  ~Stopwatch() { sum_ += seconds(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch(Stopwatch&&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  Stopwatch& operator=(Stopwatch&&) = delete;
+
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  double& sum_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::vector<std::int64_t> layer_sizes(const RunConfig& config, const data::Dataset& dataset) {
+  std::vector<std::int64_t> sizes{dataset.inputs};
+  sizes.insert(sizes.end(), config.hidden.begin(), config.hidden.end());
+  sizes.push_back(dataset.outputs);
+  return sizes;
+}
+
+double total(const TimeSplit& time) { return time.batch + time.step + time.evaluate + time.record; }
+
+json to_json(const TimeSplit& time) {
+  return {{"batch", time.batch}, {"step", time.step}, {"evaluate", time.evaluate}, {"record", time.record}};
+}
+
+double ratio(std::int64_t a, std::int64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
+
+// A whole number where it is one: epochs.
+json short_json(double value) {
+  if (value == std::floor(value)) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+}  // namespace
+
+Trainer::Trainer(const RunConfig& config, data::Dataset dataset)
+    : config_(config),
+      dataset_(std::move(dataset)),
+      loss_(loss_of(dataset_.kind)),
+      model_(layer_sizes(config_, dataset_), config_.seed),
+      optimizer_(model_.named_parameters(), config_.optimizer),
+      steps_per_epoch_((dataset_.train.size() + config_.batch_size - 1) / config_.batch_size) {
+  const Recipe& recipe = config_.optimizer.recipe;
+  if (!loss_->supports(recipe.probe)) {
+    refuse("task {} is trained with the {} loss, which has no {} probe: choose another optimizer or probe",
+           config_.task, loss_->name(), name(recipe.probe));
+  }
+  constexpr std::int64_t most_steps = std::int64_t{1} << 40;
+  if (config_.epochs > most_steps / steps_per_epoch_ || config_.steps > most_steps) {
+    refuse("the run would take more than {} steps", most_steps);
+  }
+  total_steps_ = config_.steps > 0 ? config_.steps : config_.epochs * steps_per_epoch_;
+}
+
+std::int64_t Trainer::epoch() const { return steps_ == 0 ? 1 : (steps_ - 1) / steps_per_epoch_ + 1; }
+
+bool Trainer::evaluation_due() const {
+  const std::int64_t every = config_.evaluate_every > 0 ? config_.evaluate_every : steps_per_epoch_;
+  return steps_ > 0 && (finished() || steps_ % every == 0);
+}
+
+double Trainer::recent_train_loss() const {
+  return stretch_.rows > 0.0 ? stretch_.loss / stretch_.rows : std::numeric_limits<double>::quiet_NaN();
+}
+
+void Trainer::prepare_epoch(std::int64_t epoch) {
+  if (epoch == ordered_epoch_) return;
+  order_ = torch::tensor(data::epoch_order(dataset_.train.size(), config_.seed, epoch), torch::kInt64);
+  ordered_epoch_ = epoch;
+}
+
+// The rows at places first, first + 1, ... of the epoch's order, into buffers that live on.
+void Trainer::take_rows(std::int64_t first, std::int64_t rows) {
+  const auto index = order_.narrow(0, first, rows);
+  const auto take = [&](const Tensor& from, Tensor& to) {
+    auto sizes = from.sizes().vec();
+    sizes[0] = rows;
+    to = to.defined() ? to.resize_(sizes) : torch::empty(sizes, from.options());
+    at::index_select_out(to, from, 0, index);
+  };
+  take(dataset_.train.inputs, inputs_);
+  take(dataset_.train.targets, targets_);
+}
+
+void Trainer::step() {
+  const torch::NoGradGuard no_grad;
+  const std::int64_t first = steps_ % steps_per_epoch_ * config_.batch_size;
+  const std::int64_t rows = std::min(config_.batch_size, dataset_.train.size() - first);
+  const double before = time_.batch + time_.step;
+  {
+    const Stopwatch watch(time_.batch);
+    prepare_epoch(steps_ / steps_per_epoch_);
+    take_rows(first, rows);
+  }
+  {
+    const Stopwatch watch(time_.step);
+    if (config_.rate.shape != RateShape::constant || config_.rate.warmup > 0) {
+      const double fraction = rate_fraction(config_.rate, steps_ + 1, total_steps_);
+      for (auto& group : optimizer_.param_groups()) group.options().set_lr(config_.optimizer.group.lr * fraction);
+    }
+    const std::int64_t parts = std::min(config_.accumulate, rows);
+    if (parts == 1) {
+      optimizer_.step(model_.forward(inputs_), *loss_, targets_);
+    } else {
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const std::int64_t from = part * rows / parts;
+        const std::int64_t length = (part + 1) * rows / parts - from;
+        optimizer_.accumulate(model_.forward(inputs_.narrow(0, from, length)), *loss_,
+                              targets_.narrow(0, from, length));
+      }
+      optimizer_.step();
+    }
+    const StepReport& report = optimizer_.report();
+    stretch_.loss += report.value * static_cast<double>(rows);
+    stretch_.rows += static_cast<double>(rows);
+    stretch_.gradient = std::max(stretch_.gradient, report.gradient_inf_norm);
+    if (!(report.gradient_inf_norm <= spike)) {
+      ++stretch_.spikes;
+      ++totals_.spikes;
+    }
+    totals_.gradient = std::max(totals_.gradient, report.gradient_inf_norm);
+    totals_.forward += parts;
+    totals_.backward += parts * (report.second_pull_back ? 2 : 1);
+  }
+  ++steps_;
+  time_window(time_.batch + time_.step - before);
+}
+
+void Trainer::time_window(double seconds) {
+  window_seconds_ += seconds;
+  if (++window_steps_ < steps_of_window) return;
+  const double average = window_seconds_ / steps_of_window;
+  totals_.fastest = totals_.fastest == 0.0 ? average : std::min(totals_.fastest, average);
+  totals_.slowest = std::max(totals_.slowest, average);
+  window_seconds_ = 0.0;
+  window_steps_ = 0;
+}
+
+json Trainer::evaluate() {
+  json line;
+  {
+    const Stopwatch watch(time_.evaluate);
+    const auto predict = [this](const Tensor& inputs) { return model_.predict(inputs); };
+    const auto add = [&](const std::string& part, const data::Split& split) {
+      const Scores scores = train::evaluate(predict, split, *loss_, dataset_.kind);
+      line[part + "_loss"] = scores.loss;
+      if (scores.accuracy) line[part + "_accuracy"] = *scores.accuracy;
+    };
+    add("test", dataset_.test);
+    if (dataset_.validation) add("validation", *dataset_.validation);
+    line["eps_dominated"] = optimizer_.eps_dominated();
+  }
+  line["epoch"] = short_json(ratio(steps_, steps_per_epoch_));
+  line["step"] = steps_;
+  line["seconds"] = total(time_);
+  line["lr"] = config_.optimizer.group.lr * rate_fraction(config_.rate, steps_, total_steps_);
+  line["train_loss"] = recent_train_loss();
+  line["grad_inf_norm"] = stretch_.gradient;
+  line["spikes"] = stretch_.spikes;
+  line["forward_passes"] = totals_.forward;
+  line["backward_passes"] = totals_.backward;
+  line["peak_memory_bytes"] = runtime::peak_resident_bytes();
+  stretch_ = {};
+  return line;
+}
+
+json Trainer::totals() const {
+  return {{"steps", steps_},
+          {"epochs", short_json(ratio(steps_, steps_per_epoch_))},
+          {"seconds", total(time_)},
+          {"split", to_json(time_)},
+          {"forward_passes", totals_.forward},
+          {"backward_passes", totals_.backward},
+          {"grad_inf_norm", totals_.gradient},
+          {"spikes", totals_.spikes},
+          {"step_seconds_min", totals_.fastest},
+          {"step_seconds_max", totals_.slowest},
+          {"peak_memory_bytes", runtime::peak_resident_bytes()}};
+}
+
+Checkpoint Trainer::checkpoint() const {
+  Checkpoint checkpoint;
+  for (const auto& item : model_.named_parameters()) {
+    checkpoint.model.emplace_back(item.key(), item.value().detach());
+  }
+  checkpoint.optimizer = optimizer_.named_state();
+  checkpoint.state = {{"steps", steps_},
+                      {"stretch",
+                       {{"loss", stretch_.loss},
+                        {"rows", stretch_.rows},
+                        {"gradient", stretch_.gradient},
+                        {"spikes", stretch_.spikes}}},
+                      {"totals", totals()}};
+  return checkpoint;
+}
+
+void Trainer::restore(const Checkpoint& checkpoint, const std::string& where) {
+  const auto& state = checkpoint.state;
+  const auto& stretch = object_field(state, "stretch", where);
+  const auto& totals = object_field(state, "totals", where);
+  const auto& split = object_field(totals, "split", where);
+  const std::int64_t steps = count_field(state, "steps", where);
+  if (steps > total_steps_) {
+    throw FileError(fmt::format("{} is of step {}, but the run has only {}", where, steps, total_steps_));
+  }
+  std::map<std::string, Tensor> tensors(checkpoint.model.begin(), checkpoint.model.end());
+  const auto parameters = model_.named_parameters();
+  if (tensors.size() != parameters.size()) {
+    throw FileError(fmt::format("{} has {} tensors, the model {}", where, tensors.size(), parameters.size()));
+  }
+  for (const auto& item : parameters) {
+    const auto found = tensors.find(item.key());
+    if (found == tensors.end()) throw FileError(fmt::format("{} lacks the tensor {}", where, item.key()));
+    if (found->second.sizes() != item.value().sizes() || found->second.dtype() != item.value().dtype()) {
+      throw FileError(fmt::format("{}: the tensor {} has another shape or type than the model's", where, item.key()));
+    }
+  }
+  try {
+    optimizer_.load_named_state(checkpoint.optimizer);
+  } catch (const std::invalid_argument& error) {
+    throw FileError(fmt::format("{}: {}", where, error.what()));
+  }
+  const torch::NoGradGuard no_grad;
+  for (const auto& item : parameters) Tensor(item.value()).copy_(tensors.at(item.key()));
+  steps_ = steps;
+  stretch_ = {number_field(stretch, "loss", where), number_field(stretch, "rows", where),
+              number_field(stretch, "gradient", where), count_field(stretch, "spikes", where)};
+  totals_ = {count_field(totals, "forward_passes", where),    count_field(totals, "backward_passes", where),
+             number_field(totals, "grad_inf_norm", where),    count_field(totals, "spikes", where),
+             number_field(totals, "step_seconds_min", where), number_field(totals, "step_seconds_max", where)};
+  time_ = {number_field(split, "batch", where), number_field(split, "step", where),
+           number_field(split, "evaluate", where), number_field(split, "record", where)};
+}
+
+}  // namespace lehi::train
