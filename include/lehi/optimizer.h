@@ -17,13 +17,16 @@
 #include <torch/optim/optimizer.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lehi/loss.h"
 #include "lehi/options.h"
+#include "lehi/torch_compat.h"
 
 namespace lehi {
 
@@ -33,6 +36,16 @@ struct Term {
   const Loss& loss;
   torch::Tensor targets;
   double weight = 1.0;  ///< >= 0
+};
+
+/// A network that differentiates itself, without an autograd graph: its predictions, and how cotangents travel back.
+struct Differentiable {
+  using Tensors = std::vector<torch::Tensor>;
+
+  torch::Tensor predictions;
+  /// For each cotangent, which has the predictions' shape, J^T cotangent for each parameter: its shape, or undefined
+  /// where the parameter takes no part. The results may be the network's own buffers, valid until its next call.
+  std::function<std::vector<Tensors>(const Tensors& cotangents, const Tensors& parameters)> pull_back;
 };
 
 /// What a user may watch in one parameter group (Options::diagnostics).
@@ -87,10 +100,14 @@ class Optimizer : public torch::optim::Optimizer {
   /// accumulated, plus the regulariser.
   double step(const std::vector<Term>& terms, const torch::Tensor& regulariser = {}, bool keep_graph = false);
 
+  /// The same through the network's own pull_back, called once: with u, or with u and v when the schedule asks for v.
+  double step(const Differentiable& network, const Loss& loss, const torch::Tensor& targets);
+
   /// One micro-batch of the next step; returns its mean loss. Every call of a step must pass the same number of terms.
   double accumulate(const torch::Tensor& predictions, const Loss& loss, const torch::Tensor& targets,
                     bool keep_graph = false);
   double accumulate(const std::vector<Term>& terms, bool keep_graph = false);
+  double accumulate(const Differentiable& network, const Loss& loss, const torch::Tensor& targets);
 
   /// After accumulate(): the update. Otherwise torch's own contract, with gradients from .grad(), for recipes whose
   /// probe is `gradient`; others throw std::invalid_argument, since a closure does not tell the predictions.
@@ -118,10 +135,28 @@ class Optimizer : public torch::optim::Optimizer {
   /// Undefined before the first refresh.
   torch::Tensor curvature(const torch::Tensor& parameter) const;
 
+  /// Fraction of all weights where eps outweighs the kept curvature, as in GroupDiagnostics; 0 before the first refresh
+  /// and for sgd, which keeps none.
+  double eps_dominated() const;
+
   void save(torch::serialize::OutputArchive& archive) const override;
   void load(torch::serialize::InputArchive& archive) override;
 
+  using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+
+  /// Between two steps: all that makes the next ones bit-identical, but for options and seed, which a program's
+  /// configuration gives. Of each parameter "NAME.step" and "NAME.covered" (int64) and, once it has taken a step, what
+  /// its rule keeps of "NAME.m", "NAME.v", "NAME.v_max" and "NAME.momentum_product" (float64); of the optimizer
+  /// "optimizer.step", "optimizer.schedule_start" and "optimizer.known_parameters". The tensors are the optimizer's
+  /// own: write or clone them before the next step.
+  NamedTensors named_state() const;
+  /// Takes such a state back, in any order; copies the tensors. Throws std::invalid_argument, and changes nothing, when
+  /// an entry is missing, unknown, given twice or of the wrong shape or dtype.
+  void load_named_state(const NamedTensors& state);
+
  private:
+  using Tensors = std::vector<torch::Tensor>;
+
   // One loss term's sums over the micro-batches of a step; g and s follow all_parameters(). The buffers live on.
   struct TermSums {
     double value = 0.0;
@@ -143,26 +178,44 @@ class Optimizer : public torch::optim::Optimizer {
     double count = 0.0;
   };
 
-  std::vector<torch::Tensor> all_parameters() const;
+  // What is true of the parameter groups as they are now; kept from step to step, as long as they do not change.
+  struct Members {
+    Tensors parameters;                  // of all groups, in order
+    std::vector<compat::StateKey> keys;  // of their states: making them costs more than finding a state
+  };
+
+  const Tensors& all_parameters();
+  std::size_t parameter_total() const;
   const GroupOptions& group_options(std::size_t group) const;
-  void check_parameters() const;
+  void check_parameters();
   Refresh next_refresh() const;
   bool needs_second_pull_back(const Refresh& refresh) const;
+  double run_step(const std::vector<Term>& terms, const torch::Tensor& regulariser, bool keep_graph,
+                  const Differentiable* network);
+  double run_accumulate(const std::vector<Term>& terms, bool keep_graph, const Differentiable* network);
+  void begin_sums(const std::vector<Term>& terms);
   bool evaluate_terms(const std::vector<Term>& terms, const Refresh& refresh);
-  Pulled pull_terms(const std::vector<Term>& terms, const Refresh& refresh, bool keep_graph);
+  std::vector<Tensors> pull(std::span<const Term> terms, const std::vector<Tensors>& cotangents, bool keep_graph,
+                            const Differentiable* network);
+  Pulled pull_terms(const std::vector<Term>& terms, const Refresh& refresh, bool keep_graph,
+                    const Differentiable* network);
   Pulled gather_accumulated(const Refresh& refresh);
-  Pulled gather_gradients(double value) const;
-  void add_regulariser(const torch::Tensor& regulariser, bool keep_graph, Pulled& pulled) const;
+  Pulled gather_gradients(double value);
+  void add_regulariser(const torch::Tensor& regulariser, bool keep_graph, Pulled& pulled);
   double apply(const Pulled& pulled, const Refresh& refresh);
   bool measure(const Pulled& pulled);
   double skip_step(double value);
   void update_parameter(const torch::Tensor& parameter, const GroupOptions& group, const Pulled& pulled,
                         std::size_t index, const Refresh& refresh);
-  ParameterState& state_of(const torch::Tensor& parameter, const GroupOptions& group);
-  void diagnose(const std::vector<torch::Tensor>& before);
+  ParameterState& state_of(std::size_t index, const GroupOptions& group);
+  torch::Tensor zero_state(const torch::Tensor& parameter) const;
+  torch::Tensor curvature(const ParameterState* state, const GroupOptions& group) const;
+  torch::Tensor compared_with_eps(const torch::Tensor& parameter, const GroupOptions& group) const;
+  void diagnose(const Tensors& before);
 
   Options options_;
   std::map<const void*, std::string> names_;
+  Members members_;
   std::int64_t step_ = 0;                // steps taken
   std::int64_t schedule_start_ = 0;      // the step before the schedule's first; moves when parameters are added
   std::size_t known_parameters_ = 0;     // how many the last step had

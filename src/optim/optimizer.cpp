@@ -1,4 +1,5 @@
-// From predictions to g and s: evaluation, pull-backs, micro-batches. What happens to them is in optimizer_apply.cpp.
+// From predictions to g and s: evaluation and pull-backs. Micro-batches are in optimizer_accumulate.cpp, what happens
+// to g and s in optimizer_apply.cpp.
 #include "lehi/optimizer.h"
 
 #include <cmath>
@@ -27,6 +28,36 @@ Options checked(Options options) {
   return options;
 }
 
+// What the network's own pull_back makes of the cotangents, checked.
+std::vector<std::vector<Tensor>> pull_through(const Differentiable& network, const std::vector<Tensor>& cotangents,
+                                              const std::vector<Tensor>& parameters) {
+  if (!network.pull_back) refuse("the network has no pull_back: without one nothing can be differentiated");
+  const torch::NoGradGuard no_grad;
+  auto results = network.pull_back(cotangents, parameters);
+  if (results.size() != cotangents.size()) {
+    refuse("the network's pull_back returned {} lists for {} cotangents", results.size(), cotangents.size());
+  }
+  bool any = false;
+  for (const auto& list : results) {
+    if (list.size() != parameters.size()) {
+      refuse("the network's pull_back returned {} tensors for {} parameters", list.size(), parameters.size());
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i].defined() != results.front()[i].defined()) {
+        refuse("the network's pull_back returned parameter {} for one cotangent and left it undefined for another", i);
+      }
+      if (!list[i].defined()) continue;
+      any = true;
+      if (list[i].sizes() != parameters[i].sizes()) {
+        refuse("the network's pull_back returned shape [{}] for a parameter of shape [{}]",
+               fmt::join(list[i].sizes(), ", "), fmt::join(parameters[i].sizes(), ", "));
+      }
+    }
+  }
+  if (!any) refuse("none of the optimizer's parameters takes part in the network: there is nothing to train");
+  return results;
+}
+
 }  // namespace
 
 Optimizer::Optimizer(std::vector<torch::optim::OptimizerParamGroup> groups, Options options)
@@ -45,29 +76,53 @@ Optimizer::Optimizer(const torch::OrderedDict<std::string, Tensor>& parameters, 
   name_parameters(parameters);
 }
 
-void Optimizer::check_parameters() const {
-  std::set<const void*> seen;
+void Optimizer::check_parameters() {
+  all_parameters();
   for (std::size_t group = 0; group < param_groups_.size(); ++group) {
     check(group_options(group), options_.recipe.rule);
+    const auto& parameters = param_groups_[group].params();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].is_floating_point() && parameters[i].layout() == torch::kStrided) continue;
+      refuse("{} is a {} tensor of layout {}; expected a dense floating-point one", parameter_name(group, i),
+             c10::toString(parameters[i].scalar_type()),
+             parameters[i].layout() == torch::kStrided ? "strided" : "sparse");
+    }
+  }
+}
+
+const std::vector<Tensor>& Optimizer::all_parameters() {
+  // A user may have added parameters since the last step, to a group or as one.
+  std::size_t known = 0;
+  bool same = true;
+  for (const auto& group : param_groups_) {
+    for (const Tensor& parameter : group.params()) {
+      same = same && known < members_.parameters.size() && members_.parameters[known].is_same(parameter);
+      ++known;
+    }
+  }
+  if (same && known == members_.parameters.size()) return members_.parameters;
+
+  Members members;
+  std::set<const void*> seen;
+  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
     const auto& parameters = param_groups_[group].params();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (!parameters[i].defined()) refuse("parameter {} of group {} is an undefined tensor", i, group);
       if (!seen.insert(parameters[i].unsafeGetTensorImpl()).second) {
         refuse("{} is listed twice: it would take two steps at once", parameter_name(group, i));
       }
-      if (!parameters[i].is_floating_point() || parameters[i].layout() != torch::kStrided) {
-        refuse("{} is a {} tensor of layout {}; expected a dense floating-point one", parameter_name(group, i),
-               c10::toString(parameters[i].scalar_type()),
-               parameters[i].layout() == torch::kStrided ? "strided" : "sparse");
-      }
+      members.parameters.push_back(parameters[i]);
+      members.keys.push_back(compat::state_key(parameters[i]));
     }
   }
+  members_ = std::move(members);
+  return members_.parameters;
 }
 
-std::vector<Tensor> Optimizer::all_parameters() const {
-  std::vector<Tensor> all;
-  for (const auto& group : param_groups_) all.insert(all.end(), group.params().begin(), group.params().end());
-  return all;
+std::size_t Optimizer::parameter_total() const {
+  std::size_t total = 0;
+  for (const auto& group : param_groups_) total += group.params().size();
+  return total;
 }
 
 const GroupOptions& Optimizer::group_options(std::size_t group) const {
@@ -81,7 +136,7 @@ const GroupOptions& Optimizer::group_options(std::size_t group) const {
 // The schedule's answer for the coming step. It starts anew when parameters were added: they need a scale of their own,
 // and a noisy probe its dense start.
 Refresh Optimizer::next_refresh() const {
-  const bool newcomers = known_parameters_ != all_parameters().size();
+  const bool newcomers = known_parameters_ != parameter_total();
   Refresh refresh = refresh_at(options_.recipe.schedule, newcomers ? 1 : step_ + 1 - schedule_start_);
   if (options_.recipe.probe == Probe::gradient) refresh.use_gradient = true;
   return refresh;
@@ -116,12 +171,29 @@ bool Optimizer::evaluate_terms(const std::vector<Term>& terms, const Refresh& re
   return true;
 }
 
-Optimizer::Pulled Optimizer::pull_terms(const std::vector<Term>& terms, const Refresh& refresh, bool keep_graph) {
+// Each list of cotangents, one a term, pulled back to all parameters: through the terms' graphs, or by the network.
+std::vector<std::vector<Tensor>> Optimizer::pull(std::span<const Term> terms, const std::vector<Tensors>& cotangents,
+                                                 bool keep_graph, const Differentiable* network) {
+  if (network != nullptr) {
+    Tensors of_the_term;
+    for (const Tensors& list : cotangents) of_the_term.push_back(list.front());
+    return pull_through(*network, of_the_term, all_parameters());
+  }
+  Tensors predictions;
+  for (const Term& term : terms) predictions.push_back(term.predictions);
+  std::vector<Tensors> results;
+  for (std::size_t i = 0; i < cotangents.size(); ++i) {
+    const bool again = i + 1 < cotangents.size();
+    results.push_back(pull_back(predictions, cotangents[i], all_parameters(), keep_graph || again));
+  }
+  return results;
+}
+
+Optimizer::Pulled Optimizer::pull_terms(const std::vector<Term>& terms, const Refresh& refresh, bool keep_graph,
+                                        const Differentiable* network) {
   const bool second = needs_second_pull_back(refresh);
   Pulled pulled;
-  std::vector<Tensor> predictions;
-  std::vector<Tensor> u;
-  std::vector<Tensor> v;
+  std::vector<Tensors> cotangents(second ? 2 : 1);
   for (std::size_t t = 0; t < terms.size(); ++t) {
     Evaluation& evaluation = evaluations_[t];
     if (evaluation.count <= 0.0)
@@ -137,22 +209,31 @@ Optimizer::Pulled Optimizer::pull_terms(const std::vector<Term>& terms, const Re
       if (second) evaluation.probe.mul_(s_factor);
     }
     pulled.value += terms[t].weight * evaluation.mean();
-    predictions.push_back(terms[t].predictions);
-    u.push_back(evaluation.gradient);
-    if (second) v.push_back(evaluation.probe);
+    cotangents[0].push_back(evaluation.gradient);
+    if (second) cotangents[1].push_back(evaluation.probe);
   }
   pulled.count = evaluations_.front().count;
-  const auto parameters = all_parameters();
-  pulled.g = pull_back(predictions, u, parameters, second || keep_graph);
-  if (second) pulled.s = pull_back(predictions, v, parameters, keep_graph);
+  auto results = pull(terms, cotangents, keep_graph, network);
+  pulled.g = std::move(results[0]);
+  if (second) pulled.s = std::move(results[1]);
   return pulled;
 }
 
 double Optimizer::step(const Tensor& predictions, const Loss& loss, const Tensor& targets, bool keep_graph) {
-  return step({Term{predictions, loss, targets}}, {}, keep_graph);
+  return run_step({Term{predictions, loss, targets}}, {}, keep_graph, nullptr);
+}
+
+double Optimizer::step(const Differentiable& network, const Loss& loss, const Tensor& targets) {
+  return run_step({Term{network.predictions, loss, targets}}, {}, /*keep_graph=*/false, &network);
 }
 
 double Optimizer::step(const std::vector<Term>& terms, const Tensor& regulariser, bool keep_graph) {
+  return run_step(terms, regulariser, keep_graph, nullptr);
+}
+
+// network: what differentiates the one term; nullptr: the terms' graphs.
+double Optimizer::run_step(const std::vector<Term>& terms, const Tensor& regulariser, bool keep_graph,
+                           const Differentiable* network) {
   if (terms.empty() && micro_batches_ == 0) refuse("step() was given no loss term and nothing was accumulated");
   if (!terms.empty() && micro_batches_ > 0) {
     refuse("{} accumulated micro-batches wait for step(): call it without terms, or discard_accumulated() first",
@@ -165,120 +246,13 @@ double Optimizer::step(const std::vector<Term>& terms, const Tensor& regulariser
     pulled = gather_accumulated(refresh);
   } else {
     if (!evaluate_terms(terms, refresh)) return skip_step(std::numeric_limits<double>::quiet_NaN());
-    pulled = pull_terms(terms, refresh, keep_graph || regulariser.defined());
+    pulled = pull_terms(terms, refresh, keep_graph || regulariser.defined(), network);
   }
   if (regulariser.defined()) add_regulariser(regulariser, keep_graph, pulled);
   return apply(pulled, refresh);
 }
 
-double Optimizer::accumulate(const Tensor& predictions, const Loss& loss, const Tensor& targets, bool keep_graph) {
-  return accumulate({Term{predictions, loss, targets}}, keep_graph);
-}
-
-double Optimizer::accumulate(const std::vector<Term>& terms, bool keep_graph) {
-  if (terms.empty()) refuse("accumulate() was given no loss term");
-  const auto parameters = all_parameters();
-  if (micro_batches_ == 0) {
-    sums_.resize(terms.size());
-    for (std::size_t t = 0; t < terms.size(); ++t) {
-      TermSums& sums = sums_[t];
-      sums.value = sums.count = 0.0;
-      sums.rows = 0;
-      sums.weight = terms[t].weight;
-      sums.g.resize(parameters.size());
-      sums.s.resize(parameters.size());
-      sums.used.assign(parameters.size(), false);
-    }
-  }
-  if (parameters.size() != sums_.front().g.size()) {
-    refuse(
-        "a parameter group was added after the step's first micro-batch: call discard_accumulated() and begin again");
-  }
-  if (terms.size() != sums_.size()) {
-    refuse("this micro-batch has {} loss terms, the first one of the step had {}", terms.size(), sums_.size());
-  }
-  for (std::size_t t = 0; t < terms.size(); ++t) {
-    if (terms[t].weight != sums_[t].weight) {
-      refuse("term {} has weight {}, but had {} in the step's first micro-batch", t, terms[t].weight, sums_[t].weight);
-    }
-  }
-  const Refresh refresh = next_refresh();
-  if (poisoned_ || !evaluate_terms(terms, refresh)) {
-    poisoned_ = true;
-    ++micro_batches_;
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  const bool second = needs_second_pull_back(refresh);
-  const auto add = [](Tensor& sum, const Tensor& part, bool first) {
-    if (!sum.defined()) sum = torch::empty_like(part, part.options(), torch::MemoryFormat::Preserve);
-    if (first) {
-      sum.copy_(part);
-    } else {
-      sum.add_(part);
-    }
-  };
-  const torch::NoGradGuard no_grad;
-  double value = 0.0;
-  for (std::size_t t = 0; t < terms.size(); ++t) {
-    // Each term has its own count, known only at the end: its sums stay apart.
-    const bool last = t + 1 == terms.size();
-    const auto g =
-        pull_back({terms[t].predictions}, {evaluations_[t].gradient}, parameters, second || keep_graph || !last);
-    std::vector<Tensor> s(parameters.size());
-    if (second) s = pull_back({terms[t].predictions}, {evaluations_[t].probe}, parameters, keep_graph || !last);
-    TermSums& sums = sums_[t];
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (!g[i].defined()) continue;
-      add(sums.g[i], g[i], !sums.used[i]);
-      if (second) add(sums.s[i], s[i], !sums.used[i]);
-      sums.used[i] = true;
-    }
-    sums.value += evaluations_[t].sum;
-    sums.count += evaluations_[t].count;
-    sums.rows += evaluations_[t].rows;
-    value += terms[t].weight * evaluations_[t].mean();
-  }
-  ++micro_batches_;
-  return value;
-}
-
-// The step's g and s from the micro-batches' sums, now that every term's count is known.
-Optimizer::Pulled Optimizer::gather_accumulated(const Refresh& refresh) {
-  if (all_parameters().size() != sums_.front().g.size()) {
-    refuse("a parameter group was added between accumulate() and step(): call discard_accumulated() and begin again");
-  }
-  const bool second = needs_second_pull_back(refresh);
-  Pulled pulled;
-  pulled.g.resize(sums_.front().g.size());
-  if (second) pulled.s.resize(pulled.g.size());
-  pulled.count = sums_.front().count;
-  const torch::NoGradGuard no_grad;
-  for (std::size_t t = 0; t < sums_.size(); ++t) {
-    const TermSums& sums = sums_[t];
-    if (sums.count <= 0.0)
-      refuse("term {}: every target of every micro-batch is ignored, so its mean does not exist", t);
-    pulled.value += sums.weight * sums.value / sums.count;
-    const double g_factor = sums.weight / sums.count;
-    const double s_factor = probe_factor(options_.recipe.scale, sums.weight, sums.count);
-    if (sums_.size() == 1) {
-      pulled.g_factor = g_factor;
-      pulled.s_factor = s_factor;
-    }
-    for (std::size_t i = 0; i < pulled.g.size(); ++i) {
-      if (!sums.used[i]) continue;
-      if (sums_.size() == 1) {
-        pulled.g[i] = sums.g[i];
-        if (second) pulled.s[i] = sums.s[i];
-        continue;
-      }
-      pulled.g[i] = pulled.g[i].defined() ? pulled.g[i].add(sums.g[i], g_factor) : sums.g[i] * g_factor;
-      if (second) pulled.s[i] = pulled.s[i].defined() ? pulled.s[i].add(sums.s[i], s_factor) : sums.s[i] * s_factor;
-    }
-  }
-  return pulled;
-}
-
-void Optimizer::add_regulariser(const Tensor& regulariser, bool keep_graph, Pulled& pulled) const {
+void Optimizer::add_regulariser(const Tensor& regulariser, bool keep_graph, Pulled& pulled) {
   if (regulariser.numel() != 1) {
     refuse("the regulariser has {} elements, but must be a scalar tensor", regulariser.numel());
   }
@@ -292,7 +266,7 @@ void Optimizer::add_regulariser(const Tensor& regulariser, bool keep_graph, Pull
   pulled.value += regulariser.detach().item<double>();
 }
 
-Optimizer::Pulled Optimizer::gather_gradients(double value) const {
+Optimizer::Pulled Optimizer::gather_gradients(double value) {
   Pulled pulled;
   pulled.value = value;
   pulled.count = 1.0;
@@ -326,11 +300,6 @@ Tensor Optimizer::step(LossClosure closure) {
   apply(gather_gradients(value.defined() ? value.detach().item<double>() : std::numeric_limits<double>::quiet_NaN()),
         next_refresh());
   return value;
-}
-
-void Optimizer::discard_accumulated() {
-  micro_batches_ = 0;
-  poisoned_ = false;
 }
 
 }  // namespace lehi

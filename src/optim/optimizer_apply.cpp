@@ -13,6 +13,16 @@ namespace lehi {
 
 using torch::Tensor;
 
+namespace {
+
+// How many of a parameter's weights eps outweighs: all of them where there is no scale to outweigh.
+double dominated_weights(const Tensor& parameter, const Tensor& scale, double eps) {
+  if (!scale.defined()) return static_cast<double>(parameter.numel());
+  return (scale < eps).sum().item<double>();
+}
+
+}  // namespace
+
 // Fills the report's norms. False when g or s is not finite (and then throws, under that policy).
 bool Optimizer::measure(const Pulled& pulled) {
   double squares = 0.0;
@@ -77,7 +87,7 @@ double Optimizer::apply(const Pulled& pulled, const Refresh& refresh) {
   }
 
   const torch::NoGradGuard no_grad;
-  std::vector<Tensor> before;
+  Tensors before;
   if (options_.diagnostics) {
     for (const Tensor& parameter : all_parameters()) before.push_back(parameter.detach().clone());
   }
@@ -97,26 +107,29 @@ double Optimizer::apply(const Pulled& pulled, const Refresh& refresh) {
   return pulled.value;
 }
 
-ParameterState& Optimizer::state_of(const Tensor& parameter, const GroupOptions& group) {
-  auto& slot = state_[compat::state_key(parameter)];
+// Zeros as the parameter's moments start: in its memory order, at least float32.
+Tensor Optimizer::zero_state(const Tensor& parameter) const {
+  const auto dtype = torch::promote_types(parameter.scalar_type(), torch::kFloat32);
+  return torch::zeros_like(parameter, parameter.options().dtype(dtype).requires_grad(false),
+                           torch::MemoryFormat::Preserve);
+}
+
+ParameterState& Optimizer::state_of(std::size_t index, const GroupOptions& group) {
+  auto& slot = state_[members_.keys[index]];
   if (!slot) slot = std::make_unique<ParameterState>();
   auto& state = static_cast<ParameterState&>(*slot);
-  const auto dtype = torch::promote_types(parameter.scalar_type(), torch::kFloat32);
-  const auto zeros = [&] {
-    return torch::zeros_like(parameter, parameter.options().dtype(dtype).requires_grad(false),
-                             torch::MemoryFormat::Preserve);
-  };
-  if (!state.m.defined() && keeps_first_moment(options_.recipe, group)) state.m = zeros();
+  const Tensor& parameter = members_.parameters[index];
+  if (!state.m.defined() && keeps_first_moment(options_.recipe, group)) state.m = zero_state(parameter);
   if (!state.v.defined() && keeps_curvature(options_.recipe)) {
-    state.v = zeros();
-    if (options_.recipe.accumulator == Accumulator::ema_max) state.v_max = zeros();
+    state.v = zero_state(parameter);
+    if (options_.recipe.accumulator == Accumulator::ema_max) state.v_max = zero_state(parameter);
   }
   return state;
 }
 
 void Optimizer::update_parameter(const Tensor& parameter, const GroupOptions& group, const Pulled& pulled,
                                  std::size_t index, const Refresh& refresh) {
-  ParameterState& state = state_of(parameter, group);
+  ParameterState& state = state_of(index, group);
   // Before its first refresh a parameter has no scale to be divided by: it waits.
   if (keeps_curvature(options_.recipe) && state.covered == 0 && !refresh.due) return;
   ++state.step;
@@ -130,7 +143,7 @@ void Optimizer::update_parameter(const Tensor& parameter, const GroupOptions& gr
                                                             .count = pulled.count,
                                                             .g_factor = pulled.g_factor * report_.clip_factor,
                                                             .s_factor = pulled.s_factor});
-  kernels::UpdateTensors tensors{parameter.detach(), pulled.g[index], {}, state.m, state.v, state.v_max};
+  kernels::UpdateTensors tensors{parameter, pulled.g[index], {}, state.m, state.v, state.v_max};
   const bool feeds_probe = scalars.feed != kernels::Feed::nothing && scalars.feed != kernels::Feed::gradient;
   if (feeds_probe) {
     // A parameter that only the regulariser reaches has g but no curvature.
@@ -139,7 +152,22 @@ void Optimizer::update_parameter(const Tensor& parameter, const GroupOptions& gr
   kernels::update(tensors, scalars);
 }
 
-void Optimizer::diagnose(const std::vector<Tensor>& before) {
+// What eps stands beside in the rule's denominator; undefined while no curvature is kept.
+Tensor Optimizer::compared_with_eps(const Tensor& parameter, const GroupOptions& group) const {
+  const ParameterState* state = find_state(parameter);
+  const Tensor estimate = curvature(state, group);
+  if (!estimate.defined()) return {};
+  switch (options_.recipe.rule) {
+    case Rule::adam_simplified:
+      return state->v_max.defined() ? state->v_max : state->v;
+    case Rule::sophia:
+      return report_.count > 0.0 ? group.rho * report_.count * estimate : Tensor();
+    default:
+      return estimate.sqrt();
+  }
+}
+
+void Optimizer::diagnose(const Tensors& before) {
   std::size_t index = 0;
   for (std::size_t group = 0; group < param_groups_.size(); ++group) {
     const GroupOptions& options = group_options(group);
@@ -154,24 +182,11 @@ void Optimizer::diagnose(const std::vector<Tensor>& before) {
       change += kernels::norms(parameter.detach() - old).sum_of_squares;
       size += kernels::norms(old).sum_of_squares;
       weights += static_cast<double>(parameter.numel());
-      const ParameterState* state = find_state(parameter);
-      if (state == nullptr || !state->v.defined()) {
-        dominated += static_cast<double>(parameter.numel());
-        continue;
+      const Tensor scale = compared_with_eps(parameter, options);
+      dominated += dominated_weights(parameter, scale, options.eps);
+      if (scale.defined() && options_.recipe.rule == Rule::sophia) {
+        clipped += (find_state(parameter)->m.abs() >= scale + options.eps).sum().item<double>();
       }
-      Tensor scale;
-      switch (options_.recipe.rule) {
-        case Rule::adam_simplified:
-          scale = state->v_max.defined() ? state->v_max : state->v;
-          break;
-        case Rule::sophia:
-          scale = options.rho * report_.count * curvature(parameter);
-          clipped += (state->m.abs() >= scale + options.eps).sum().item<double>();
-          break;
-        default:
-          scale = curvature(parameter).sqrt();
-      }
-      dominated += (scale < options.eps).sum().item<double>();
     }
     result.eps_dominated = weights > 0.0 ? dominated / weights : 0.0;
     result.clip_rate = weights > 0.0 ? clipped / weights : 0.0;
@@ -179,20 +194,39 @@ void Optimizer::diagnose(const std::vector<Tensor>& before) {
   }
 }
 
+double Optimizer::eps_dominated() const {
+  const torch::NoGradGuard no_grad;
+  double weights = 0.0;
+  double dominated = 0.0;
+  bool any = false;
+  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
+    const GroupOptions& options = group_options(group);
+    for (const Tensor& parameter : param_groups_[group].params()) {
+      const Tensor scale = compared_with_eps(parameter, options);
+      any = any || scale.defined();
+      weights += static_cast<double>(parameter.numel());
+      dominated += dominated_weights(parameter, scale, options.eps);
+    }
+  }
+  return any && weights > 0.0 ? dominated / weights : 0.0;
+}
+
 const ParameterState* Optimizer::find_state(const Tensor& parameter) const {
   const auto found = state_.find(compat::state_key(parameter));
   return found == state_.end() ? nullptr : static_cast<const ParameterState*>(found->second.get());
 }
 
-Tensor Optimizer::curvature(const Tensor& parameter) const {
-  const ParameterState* state = find_state(parameter);
+Tensor Optimizer::curvature(const ParameterState* state, const GroupOptions& group) const {
   if (state == nullptr || state->covered == 0) return {};
+  const Tensor& kept = state->v_max.defined() ? state->v_max : state->v;
+  if (!kept.defined()) return {};
+  return kept * bias_correction(options_.recipe.accumulator, group.beta2, state->covered);
+}
+
+Tensor Optimizer::curvature(const Tensor& parameter) const {
   for (std::size_t group = 0; group < param_groups_.size(); ++group) {
     for (const Tensor& member : param_groups_[group].params()) {
-      if (!member.is_same(parameter)) continue;
-      const Tensor& kept = state->v_max.defined() ? state->v_max : state->v;
-      if (!kept.defined()) return {};
-      return kept * bias_correction(options_.recipe.accumulator, group_options(group).beta2, state->covered);
+      if (member.is_same(parameter)) return curvature(find_state(parameter), group_options(group));
     }
   }
   return {};

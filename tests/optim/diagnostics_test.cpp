@@ -46,6 +46,35 @@ TEST(Diagnostics, EpsDominatedComparesWithTheCorrectedRootInAdam) {
   EXPECT_DOUBLE_EQ(optimizer.report().groups[0].eps_dominated, dominated / static_cast<double>(flat(weights).numel()));
 }
 
+TEST(Diagnostics, EpsDominatedOfAllWeightsIsTheGroupsWeightedMean) {
+  const auto problem = make_problem("network", torch::kFloat64);
+  for (auto options : lively_presets()) {
+    if (options.recipe.rule == Rule::sgd) continue;
+    SCOPED_TRACE(options.name);
+    options.diagnostics = true;
+    options.group.eps = 0.02;
+    const auto weights = fresh(problem.start);
+    Optimizer optimizer(groups_of({{weights[0], weights[1]}, {weights[2], weights[3]}}), options);
+    EXPECT_EQ(optimizer.eps_dominated(), 0.0) << "nothing is known before the first refresh";
+    for (std::int64_t step = 1; step <= 12; ++step) {
+      take_step(optimizer, problem, weights, step);
+      const auto& groups = optimizer.report().groups;
+      const auto first = static_cast<double>(weights[0].numel() + weights[1].numel());
+      const auto second = static_cast<double>(weights[2].numel() + weights[3].numel());
+      const double mean = (groups[0].eps_dominated * first + groups[1].eps_dominated * second) / (first + second);
+      EXPECT_NEAR(optimizer.eps_dominated(), mean, 1e-15);
+    }
+  }
+}
+
+TEST(Diagnostics, SgdHasNoEpsToDominate) {
+  const auto problem = make_problem("logistic", torch::kFloat64);
+  const auto weights = fresh(problem.start);
+  Sgd optimizer(weights, SgdOptions(0.01));
+  take_step(optimizer, problem, weights, 1);
+  EXPECT_EQ(optimizer.eps_dominated(), 0.0);
+}
+
 TEST(Diagnostics, UpdateToWeightAndLargestGradientPerGroup) {
   const auto problem = make_problem("network", torch::kFloat64);
   for (auto options : lively_presets()) {
