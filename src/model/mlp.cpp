@@ -1,0 +1,207 @@
+#include "model/mlp.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "model/mlp_kernels.h"
+#include "runtime/message.h"
+
+namespace lehi::model {
+
+using torch::Tensor;
+
+namespace {
+
+// From this many multiplications on BLAS is as fast, and uses every thread. A matter of shapes alone, so that a run has
+// the same bits on any number of threads.
+constexpr std::int64_t blas_work = std::int64_t{1} << 26;
+
+template <class T>
+Tensor as_tensor(std::int64_t rows, std::int64_t columns, Matrix<T> matrix) {
+  // from_blob() wants a pointer to change; nothing changes a factor.
+  return torch::from_blob(const_cast<T*>(matrix.data), {rows, columns}, {matrix.row, matrix.column},
+                          c10::CppTypeToScalarType<T>::value);
+}
+
+template <class T>
+void product(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result) {
+  if (rows * columns * inner < blas_work) return multiply(rows, columns, inner, left, right, result);
+  Tensor out = as_tensor<T>(rows, columns, {result, columns, 1});
+  at::mm_out(out, as_tensor(rows, inner, left), as_tensor(inner, columns, right));
+}
+
+// outputs = inputs W^T + b, then ReLU if asked for.
+template <class T>
+void run_layer(const Tensor& inputs, const Tensor& weight, const Tensor& bias, bool relu, const Tensor& outputs) {
+  const std::int64_t rows = inputs.size(0);
+  const std::int64_t in = weight.size(1);
+  const std::int64_t out = weight.size(0);
+  T* values = outputs.data_ptr<T>();
+  product<T>(rows, out, in, {inputs.data_ptr<T>(), in, 1}, {weight.data_ptr<T>(), 1, in}, values);
+  add_bias<T>(rows, out, bias.data_ptr<T>(), relu, values);
+}
+
+void run_layer(const Tensor& inputs, const Tensor& weight, const Tensor& bias, bool relu, const Tensor& outputs) {
+  if (weight.scalar_type() == torch::kFloat32) return run_layer<float>(inputs, weight, bias, relu, outputs);
+  run_layer<double>(inputs, weight, bias, relu, outputs);
+}
+
+// Rows of the first cotangent, then of the second, ...: [rows, cotangents * columns].
+template <class T>
+void put_side_by_side(const std::vector<Tensor>& cotangents, const Tensor& result) {
+  const std::int64_t rows = cotangents.front().size(0);
+  const std::int64_t columns = cotangents.front().size(1);
+  T* to = result.data_ptr<T>();
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (const Tensor& cotangent : cotangents) to = std::copy_n(cotangent.data_ptr<T>() + i * columns, columns, to);
+  }
+}
+
+}  // namespace
+
+Mlp::Mlp(std::vector<std::int64_t> sizes, std::uint64_t seed, torch::Dtype dtype) {
+  if (sizes.size() < 2 || std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 1; })) {
+    refuse("a multilayer perceptron of sizes [{}]: expected inputs, hidden layers and outputs, each 1 or above",
+           fmt::join(sizes, ", "));
+  }
+  if (dtype != torch::kFloat32 && dtype != torch::kFloat64) {
+    refuse("a multilayer perceptron of {}: expected float32 or float64", c10::toString(dtype));
+  }
+  const torch::NoGradGuard no_grad;
+  auto generator = at::detail::createCPUGenerator(seed);
+  const auto draw = [&](at::IntArrayRef shape, double bound) {
+    return torch::empty(shape, torch::kFloat32).uniform_(-bound, bound, generator).to(dtype);
+  };
+  for (std::size_t l = 0; l + 1 < sizes.size(); ++l) {
+    // As LibTorch computes it, rounding by rounding: Kaiming's uniform distribution with a slope of sqrt(5).
+    const double fan_in = static_cast<double>(sizes[l]);
+    const double gain = std::sqrt(2.0 / (1 + std::pow(std::sqrt(5.0), 2)));
+    Layer layer;
+    layer.weight = draw({sizes[l + 1], sizes[l]}, std::sqrt(3.0) * (gain / std::sqrt(fan_in)));
+    layer.bias = draw({sizes[l + 1]}, 1 / std::sqrt(fan_in));
+    parameters_.insert(fmt::format("layers.{}.weight", l), layer.weight);
+    parameters_.insert(fmt::format("layers.{}.bias", l), layer.bias);
+    layer.outputs = torch::empty({0}, dtype);
+    layer.deltas = torch::empty({0}, dtype);
+    layers_.push_back(std::move(layer));
+  }
+}
+
+std::int64_t Mlp::parameter_count() const {
+  std::int64_t count = 0;
+  for (const auto& item : parameters_) count += item.value().numel();
+  return count;
+}
+
+Tensor Mlp::checked(const Tensor& inputs) const {
+  if (!inputs.defined()) refuse("the inputs are an undefined tensor");
+  const Tensor& first = layers_.front().weight;
+  if (inputs.dim() != 2 || inputs.size(1) != first.size(1) || inputs.scalar_type() != first.scalar_type()) {
+    refuse("the inputs are {} [{}]; expected {} [rows, {}]", c10::toString(inputs.scalar_type()),
+           fmt::join(inputs.sizes(), ", "), c10::toString(first.scalar_type()), first.size(1));
+  }
+  if (!inputs.is_cpu()) refuse("the inputs are on {}; expected them on the CPU", inputs.device().str());
+  return inputs.detach().contiguous();
+}
+
+Differentiable Mlp::forward(const Tensor& inputs) {
+  const torch::NoGradGuard no_grad;
+  inputs_ = checked(inputs);
+  const Tensor* values = &inputs_;
+  for (Layer& layer : layers_) {
+    layer.outputs.resize_({inputs_.size(0), layer.weight.size(0)});
+    run_layer(*values, layer.weight, layer.bias, &layer != &layers_.back(), layer.outputs);
+    values = &layer.outputs;
+  }
+  return {layers_.back().outputs,
+          [this](const Tensors& cotangents, const Tensors& parameters) { return pull_back(cotangents, parameters); }};
+}
+
+Tensor Mlp::predict(const Tensor& inputs) const {
+  const torch::NoGradGuard no_grad;
+  Tensor values = checked(inputs);
+  for (const Layer& layer : layers_) {
+    Tensor outputs = torch::empty({values.size(0), layer.weight.size(0)}, values.options());
+    run_layer(values, layer.weight, layer.bias, &layer != &layers_.back(), outputs);
+    values = std::move(outputs);
+  }
+  return values;
+}
+
+// Buffers for this many cotangents; fewer use the first part of each.
+void Mlp::make_room_for(std::size_t cotangents) {
+  if (gradients_.size() >= cotangents) return;
+  const auto count = static_cast<std::int64_t>(cotangents);
+  gradients_.assign(cotangents, {});
+  for (Layer& layer : layers_) {
+    const std::int64_t out = layer.weight.size(0);
+    layer.weight_gradients = torch::empty({count * out, layer.weight.size(1)}, layer.weight.options());
+    layer.bias_gradients = torch::empty({count * out}, layer.bias.options());
+    for (std::int64_t c = 0; c < count; ++c) {
+      auto& own = gradients_[static_cast<std::size_t>(c)];
+      own.push_back(layer.weight_gradients.narrow(0, c * out, out));
+      own.push_back(layer.bias_gradients.narrow(0, c * out, out));
+    }
+  }
+}
+
+template <class T>
+void Mlp::pull_back_through_layers(const Tensors& cotangents) {
+  const std::int64_t rows = inputs_.size(0);
+  const auto count = static_cast<std::int64_t>(cotangents.size());
+  layers_.back().deltas.resize_({rows, count * layers_.back().weight.size(0)});
+  put_side_by_side<T>(cotangents, layers_.back().deltas);
+  for (std::size_t l = layers_.size(); l-- > 0;) {
+    const Layer& layer = layers_[l];
+    const Tensor& inputs = l > 0 ? layers_[l - 1].outputs : inputs_;
+    const std::int64_t in = layer.weight.size(1);
+    const std::int64_t out = layer.weight.size(0);
+    const T* deltas = layer.deltas.data_ptr<T>();
+    product<T>(count * out, in, rows, {deltas, 1, count * out}, {inputs.data_ptr<T>(), in, 1},
+               layer.weight_gradients.data_ptr<T>());
+    column_sums<T>(rows, count * out, deltas, layer.bias_gradients.data_ptr<T>());
+    if (l == 0) return;
+    // Seen as [rows * cotangents, out], the deltas go through W in one product and come out side by side again.
+    Layer& below = layers_[l - 1];
+    below.deltas.resize_({rows, count * in});
+    T* result = below.deltas.data_ptr<T>();
+    product<T>(rows * count, in, out, {deltas, out, 1}, {layer.weight.data_ptr<T>(), in, 1}, result);
+    mask<T>(rows, count, in, below.outputs.data_ptr<T>(), result);
+  }
+}
+
+std::vector<std::vector<Tensor>> Mlp::pull_back(const Tensors& cotangents, const Tensors& parameters) {
+  const torch::NoGradGuard no_grad;
+  const Tensor& predictions = layers_.back().outputs;
+  Tensors contiguous;
+  for (const Tensor& cotangent : cotangents) {
+    if (cotangent.sizes() != predictions.sizes() || cotangent.scalar_type() != predictions.scalar_type()) {
+      refuse("a cotangent is {} [{}]; expected {} [{}], as the predictions are", c10::toString(cotangent.scalar_type()),
+             fmt::join(cotangent.sizes(), ", "), c10::toString(predictions.scalar_type()),
+             fmt::join(predictions.sizes(), ", "));
+    }
+    contiguous.push_back(cotangent.contiguous());
+  }
+  if (cotangents.empty()) return {};
+  make_room_for(cotangents.size());
+  if (predictions.scalar_type() == torch::kFloat32) {
+    pull_back_through_layers<float>(contiguous);
+  } else {
+    pull_back_through_layers<double>(contiguous);
+  }
+
+  std::vector<Tensors> results(cotangents.size(), Tensors(parameters.size()));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    std::size_t own = 0;
+    while (own < parameters_.size() && !parameters_[own].value().is_same(parameters[i])) ++own;
+    if (own == parameters_.size()) continue;
+    for (std::size_t c = 0; c < cotangents.size(); ++c) results[c][i] = gradients_[c][own];
+  }
+  return results;
+}
+
+}  // namespace lehi::model

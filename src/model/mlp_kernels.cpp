@@ -1,0 +1,98 @@
+#include "model/mlp_kernels.h"
+
+#include <cstddef>
+
+namespace lehi::model {
+namespace {
+
+// Inner indices at a time: a panel of three vectors then stays in the first cache.
+constexpr std::int64_t inner_block = 256;
+
+namespace baseline {
+constexpr int vector_bytes = 16;
+struct Tile {
+  static constexpr int rows[] = {0, 8, 4, 3};
+};
+#include "model/mlp_kernels_body.h"
+}  // namespace baseline
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define LEHI_MANY_TARGETS
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v3")
+namespace avx2 {
+constexpr int vector_bytes = 32;
+struct Tile {
+  static constexpr int rows[] = {0, 12, 6, 4};
+};
+#include "model/mlp_kernels_body.h"
+}  // namespace avx2
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v4,prefer-vector-width=512")
+namespace avx512 {
+constexpr int vector_bytes = 64;
+struct Tile {
+  static constexpr int rows[] = {0, 12, 12, 8};
+};
+#include "model/mlp_kernels_body.h"
+}  // namespace avx512
+#pragma GCC pop_options
+#endif
+
+enum class Target : std::uint8_t { baseline, avx2, avx512 };
+
+Target best_target() {
+#ifdef LEHI_MANY_TARGETS
+  if (__builtin_cpu_supports("x86-64-v4")) return Target::avx512;
+  if (__builtin_cpu_supports("x86-64-v3")) return Target::avx2;
+#endif
+  return Target::baseline;
+}
+
+Target target() {
+  static const Target best = best_target();
+  return best;
+}
+
+}  // namespace
+
+#ifdef LEHI_MANY_TARGETS
+#define LEHI_DISPATCH(call)                            \
+  if (target() == Target::avx512) return avx512::call; \
+  if (target() == Target::avx2) return avx2::call;     \
+  return baseline::call
+#else
+#define LEHI_DISPATCH(call) return baseline::call
+#endif
+
+template <class T>
+void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result) {
+  LEHI_DISPATCH(multiply(rows, columns, inner, left, right, result));
+}
+
+template <class T>
+void add_bias(std::int64_t rows, std::int64_t columns, const T* bias, bool relu, T* values) {
+  LEHI_DISPATCH(add_bias(rows, columns, bias, relu, values));
+}
+
+template <class T>
+void mask(std::int64_t rows, std::int64_t copies, std::int64_t columns, const T* activations, T* deltas) {
+  LEHI_DISPATCH(mask(rows, copies, columns, activations, deltas));
+}
+
+template <class T>
+void column_sums(std::int64_t rows, std::int64_t columns, const T* values, T* sums) {
+  LEHI_DISPATCH(column_sums(rows, columns, values, sums));
+}
+
+#define LEHI_INSTANTIATE(T)                                                                      \
+  template void multiply<T>(std::int64_t, std::int64_t, std::int64_t, Matrix<T>, Matrix<T>, T*); \
+  template void add_bias<T>(std::int64_t, std::int64_t, const T*, bool, T*);                     \
+  template void mask<T>(std::int64_t, std::int64_t, std::int64_t, const T*, T*);                 \
+  template void column_sums<T>(std::int64_t, std::int64_t, const T*, T*)
+LEHI_INSTANTIATE(float);
+LEHI_INSTANTIATE(double);
+
+}  // namespace lehi::model

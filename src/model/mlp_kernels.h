@@ -1,0 +1,38 @@
+// The hot loops of a multilayer perceptron: a matrix product for the sizes that small networks have, and the passes
+// over activations between the products.
+//
+// BLAS packs both factors and is made for large ones: at 128 x 784 x 50 half of the time goes elsewhere. Here one
+// factor stays where it is, the other is packed into panels of a few vectors, and a tile of the result lives in
+// registers. Each entry is one sum in order of the inner index, whatever the other sizes, so a row's result does not
+// depend on its batch.
+#pragma once
+
+#include <cstdint>
+
+namespace lehi::model {
+
+/// Where entry (i, j) of a matrix is: data[i * row + j * column].
+template <class T>
+struct Matrix {
+  const T* data = nullptr;
+  std::int64_t row = 0;
+  std::int64_t column = 1;
+};
+
+/// result[m, n] = sum over k of left(m, k) right(k, n). `result` is contiguous.
+template <class T>
+void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result);
+
+/// values[i, j] += bias[j] and, if asked for, max(0, .); NaN stays NaN.
+template <class T>
+void add_bias(std::int64_t rows, std::int64_t columns, const T* bias, bool relu, T* values);
+
+/// The derivative of ReLU: deltas[i, c, j] = 0 where activations[i, j] is 0, for every c.
+template <class T>
+void mask(std::int64_t rows, std::int64_t copies, std::int64_t columns, const T* activations, T* deltas);
+
+/// sums[j] = sum over i of values[i, j].
+template <class T>
+void column_sums(std::int64_t rows, std::int64_t columns, const T* values, T* sums);
+
+}  // namespace lehi::model

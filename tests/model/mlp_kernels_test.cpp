@@ -1,0 +1,81 @@
+// The hand-written product and passes against torch's own, on sizes around every tile and block.
+#include "model/mlp_kernels.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "support/support.h"
+
+namespace lehi::model {
+namespace {
+
+using lehi::testing::relative_difference;
+using lehi::testing::same_bits;
+
+template <class T>
+torch::Tensor product_of(const torch::Tensor& left, const torch::Tensor& right) {
+  auto result = torch::full({left.size(0), right.size(1)}, std::nan(""), left.options());
+  multiply<T>(left.size(0), right.size(1), left.size(1), {left.data_ptr<T>(), left.stride(0), left.stride(1)},
+              {right.data_ptr<T>(), right.stride(0), right.stride(1)}, result.template data_ptr<T>());
+  return result;
+}
+
+template <class T>
+void compare_products() {
+  const auto dtype = c10::CppTypeToScalarType<T>::value;
+  torch::manual_seed(1);
+  for (const std::int64_t rows : {1, 3, 4, 13, 26}) {
+    for (const std::int64_t columns : {1, 2, 7, 8, 9, 16, 24, 25, 32, 50, 72, 97}) {
+      for (const std::int64_t inner : {1, 2, 5, 128, 255, 256, 257, 600}) {
+        const auto left = torch::randn({rows, inner}, dtype);
+        const auto right = torch::randn({inner, columns}, dtype);
+        const auto left_columns = left.t().contiguous().t();  // the same numbers, columns in a row
+        const auto right_columns = right.t().contiguous().t();
+        const auto expected = left.to(torch::kFloat64).mm(right.to(torch::kFloat64));
+        const auto result = product_of<T>(left, right);
+        // Sums of up to 600 products: rounding grows with their square root.
+        EXPECT_LE(relative_difference(result, expected), dtype == torch::kFloat64 ? 1e-13 : 1e-5)
+            << rows << " x " << inner << " x " << columns;
+        EXPECT_TRUE(same_bits(product_of<T>(left_columns, right), result));
+        EXPECT_TRUE(same_bits(product_of<T>(left, right_columns), result));
+        EXPECT_TRUE(same_bits(product_of<T>(left_columns, right_columns), result));
+      }
+    }
+  }
+}
+
+TEST(MlpKernels, ProductsAreTorchsInFloat32) { compare_products<float>(); }
+TEST(MlpKernels, ProductsAreTorchsInFloat64) { compare_products<double>(); }
+
+TEST(MlpKernels, NoRowsIsNoWork) {
+  const auto result = product_of<float>(torch::ones({0, 5}), torch::ones({5, 3}));
+  EXPECT_EQ(result.numel(), 0);
+}
+
+TEST(MlpKernels, PassesAreTorchs) {
+  torch::manual_seed(2);
+  for (const std::int64_t rows : {1, 6, 131}) {
+    for (const std::int64_t columns : {1, 7, 8, 50, 101}) {
+      const auto values = torch::randn({rows, columns});
+      const auto bias = torch::randn({columns});
+      for (const bool relu : {false, true}) {
+        auto result = values.clone();
+        add_bias<float>(rows, columns, bias.data_ptr<float>(), relu, result.data_ptr<float>());
+        EXPECT_TRUE(torch::equal(result, relu ? torch::relu(values + bias) : values + bias));
+      }
+      const auto active = torch::relu(values);
+      const auto deltas = torch::randn({rows, 2, columns});
+      auto masked = deltas.clone();
+      mask<float>(rows, 2, columns, active.data_ptr<float>(), masked.data_ptr<float>());
+      EXPECT_TRUE(torch::equal(masked, deltas * (active > 0).unsqueeze(1)));
+
+      auto sums = torch::full({columns}, std::nan(""));
+      column_sums<float>(rows, columns, values.data_ptr<float>(), sums.data_ptr<float>());
+      // Up to 131 numbers of size 1, one after the other.
+      EXPECT_LE((sums - values.sum(0)).abs().max().item<double>(), 1e-4);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lehi::model
