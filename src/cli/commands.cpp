@@ -6,15 +6,21 @@
 #include "cli/arguments.h"
 #include "cli/bound.h"
 #include "cli/command.h"
+#include "cli/compare.h"
 #include "cli/data.h"
 #include "cli/doctor.h"
 #include "cli/list.h"
 #include "cli/loss.h"
+#include "cli/report.h"
+#include "cli/sweep.h"
 #include "cli/trace.h"
+#include "cli/train.h"
 #include "data/error.h"
 #include "lehi/error.h"
 #include "lehi/torch_compat.h"
 #include "lehi/version.h"
+#include "train/config.h"
+#include "train/files.h"
 
 namespace lehi::cli {
 namespace {
@@ -33,7 +39,8 @@ std::string help() {
   return text +
          "\n`lehi COMMAND --help` shows a command's options and examples; `lehi --version` the version.\n"
          "Results go to standard output, everything else to standard error.\n"
-         "Exit codes: 0 done, 1 internal error, 2 usage, 3 bad data, 4 diverged.\n";
+         "Exit codes: 0 done, 1 internal error, 2 usage, 3 bad data, config or checkpoint, 4 diverged,\n"
+         "130 or 143 stopped by a signal after a checkpoint.\n";
 }
 
 int dispatch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
@@ -59,9 +66,14 @@ int dispatch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table = {
+      {"train", "train one optimizer on one task, with a record that survives anything", call<parse_train, run_train>},
+      {"compare", "several optimizers on one task with the same budget and seeds, one table",
+       call<parse_compare, run_compare>},
+      {"sweep", "optimizers x learning rates x seeds, resumable at any moment", call<parse_sweep, run_sweep>},
+      {"report", "what studies found: rates beside the paper's, optimizers over seeds", call<parse_report, run_report>},
       {"doctor", "what this machine gives: cores, threads, BLAS kernel, measured speed, warnings",
        call<parse_doctor, run_doctor>},
-      {"list", "the optimizers, losses or probes that exist", call<parse_list, run_list>},
+      {"list", "the tasks, optimizers, losses or probes that exist", call<parse_list, run_list>},
       {"loss", "value, gradient, probe and second derivatives of a loss at given predictions",
        call<parse_loss, run_loss>},
       {"trace", "the path of an optimizer on a small problem with a known optimum", call<parse_trace, run_trace>},
@@ -91,6 +103,10 @@ int run_program(const Arguments& arguments, std::ostream& out, std::ostream& err
   } catch (const std::invalid_argument& error) {
     return fail(error.what(), usage_error);
   } catch (const InputError& error) {
+    return fail(error.what(), bad_input);
+  } catch (const train::ConfigError& error) {
+    return fail(error.what(), bad_input);
+  } catch (const train::FileError& error) {
     return fail(error.what(), bad_input);
   } catch (const NonFiniteError& error) {
     return fail(error.what(), diverged);

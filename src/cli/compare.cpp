@@ -34,7 +34,8 @@ std::string time_text(const study::ComparisonRow& row) {
 
 report::Document table_of(const study::Comparison& comparison) {
   report::Table table{{{"optimizer", "lr", comparison.metric, fmt::format("time to {}'s", comparison.baseline),
-                        "step time", "forward", "backward", "peak memory", "status"}}};
+                        "step time", "forward", "backward", "peak memory", "status"}},
+                      {"status"}};
   std::size_t seeds = 0;
   for (const auto& row : comparison.rows) {
     seeds = std::max(seeds, row.done + row.diverged + row.failed + row.unfinished);
@@ -45,7 +46,7 @@ report::Document table_of(const study::Comparison& comparison) {
   }
   const auto last = comparison.window == 1 ? std::string("at the last evaluation")
                                            : fmt::format("over the last {} evaluations", comparison.window);
-  const auto caption = fmt::format("{}: {} {}, mean{} over {} seed{}; step time relative to {}",
+  const auto caption = fmt::format("{}: {} {}, mean{} over {} seed{}; step time (fastest ten) relative to {}",
                                    study::short_task(comparison.task), comparison.metric, last,
                                    seeds > 1 ? " ± std" : "", seeds, seeds == 1 ? "" : "s", comparison.baseline);
   return {report::Paragraph{caption}, table};

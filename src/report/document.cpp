@@ -33,7 +33,8 @@ std::vector<bool> right_columns(const Table& table) {
   for (std::size_t column = 0; column < right.size(); ++column) {
     const auto numbers = std::count_if(table.rows.begin() + 1, table.rows.end(),
                                        [&](const auto& row) { return looks_like_number(row.at(column)); });
-    right[column] = 2 * numbers > static_cast<std::ptrdiff_t>(table.rows.size()) - 1;
+    const bool text = std::find(table.left.begin(), table.left.end(), table.rows.front()[column]) != table.left.end();
+    right[column] = !text && 2 * numbers > static_cast<std::ptrdiff_t>(table.rows.size()) - 1;
   }
   return right;
 }

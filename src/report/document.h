@@ -26,9 +26,11 @@ struct List {
   std::vector<std::string> items;
 };
 
-/// The first row is the header; all rows have as many cells. Numbers and what looks like one stand on the right.
+/// The first row is the header; all rows have as many cells. Columns of numbers, and of what begins like one, stand on
+/// the right unless they are listed in `left`.
 struct Table {
   std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> left = {};  ///< headers
 };
 
 using Block = std::variant<Heading, Paragraph, Commands, List, Table>;

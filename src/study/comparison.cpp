@@ -55,14 +55,10 @@ std::optional<double> seconds_to_reach(const std::vector<json>& lines, const std
 }
 
 double step_seconds(const StudyRun& run) {
+  const double fastest = run.number("step_seconds_min");
+  if (fastest > 0.0) return fastest;
   const double steps = run.number("steps");
-  if (!(steps > 0.0)) return kNan;
-  const auto split = run.result.find("split");
-  if (split != run.result.end() && split->is_object()) {
-    const auto step = split->find("step");
-    if (step != split->end() && step->is_number()) return step->get<double>() / steps;
-  }
-  return run.number("seconds") / steps;
+  return steps > 0.0 ? run.number("seconds") / steps : kNan;
 }
 
 Comparison compare_runs(const Study& study, const std::filesystem::path& directory) {
@@ -104,7 +100,7 @@ Comparison compare_runs(const Study& study, const std::filesystem::path& directo
       row.final = spread(finals);
       row.reached = times.size();
       row.seconds_to_baseline = mean_of(times);
-      row.step_seconds = mean_of(steps);
+      row.step_seconds = steps.empty() ? kNan : *std::min_element(steps.begin(), steps.end());
       row.forward_passes = mean_of(forward);
       row.backward_passes = mean_of(backward);
       result.rows.push_back(row);

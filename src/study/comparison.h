@@ -22,7 +22,7 @@ struct ComparisonRow {
   std::size_t unfinished = 0;        ///< waiting, running or interrupted
   std::size_t reached = 0;           ///< seeds that reached what the baseline ended with
   double seconds_to_baseline = 0.0;  ///< mean over those; NaN when there are none
-  double step_seconds = 0.0;         ///< forward, pull-backs and update; NaN when unknown
+  double step_seconds = 0.0;         ///< of the fastest seed; NaN when unknown
   double relative_step = 0.0;        ///< to the baseline's; NaN when unknown
   double forward_passes = 0.0;       ///< of a run, mean over seeds
   double backward_passes = 0.0;
@@ -44,7 +44,8 @@ Comparison compare_runs(const Study& study, const std::filesystem::path& directo
 std::optional<double> seconds_to_reach(const std::vector<nlohmann::json>& lines, const std::string& metric,
                                        double target);
 
-/// Seconds of a step, without the time for batches, evaluations and records; NaN when unknown.
+/// Seconds of a step: the fastest average over ten steps, which other work on the machine disturbs least; of a run
+/// shorter than that, the average with everything around it. NaN when unknown.
 double step_seconds(const StudyRun& run);
 
 /// "3 done", "2 done, 1 diverged"

@@ -155,7 +155,9 @@ std::string Progress::summary(double now) const {
 
 std::string Progress::line_of(std::size_t run, double now) const {
   const auto& state = running_.at(run);
-  std::string text = "  " + run_text(runs_[run]);
+  std::size_t longest = 0;
+  for (const auto& [other, ignored] : running_) longest = std::max(longest, run_text(runs_[other]).size());
+  std::string text = fmt::format("  {:<{}}", run_text(runs_[run]), longest);
   if (!state.latest) return text + "  starting";
   const auto& latest = *state.latest;
   text += fmt::format("  {:3.0f} %", 100.0 * static_cast<double>(latest.step) / static_cast<double>(latest.total));

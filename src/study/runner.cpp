@@ -35,7 +35,7 @@ class StudyLock {
   explicit StudyLock(const fs::path& directory) : descriptor_(::open(directory.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (descriptor_ < 0) throw FileError("open", directory, errno);
     // The runs of a study that was killed hold its lock until they are gone too, which takes a moment.
-    constexpr int tries = 50;
+    constexpr int tries = 20;
     for (int i = 0; ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++i) {
       const int error = errno;
       if (error == EWOULDBLOCK && i < tries) {
