@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The permutation of src/data/permutation.h from the C++ standard's text alone ([rand.util.seedseq], [rand.eng.mers]).
 
-usage: permutation.py COUNT SEED PURPOSE      prints the order that tests/data_room/permutation_test.cpp expects
+usage: permutation.py COUNT SEED PURPOSE [EPOCH]      prints the order that tests/data_room/permutation_test.cpp expects
 """
 import sys
 
-M32, M64 = 2**32 - 1, 2**64 - 1
+M32 = 2**32 - 1
 
 
 def seed_seq(v, n):
@@ -31,29 +31,30 @@ def seed_seq(v, n):
     return b
 
 
-def mt19937_64(words):
-    n, m, low = 312, 156, 2**31 - 1
-    x = [words[2 * i] | words[2 * i + 1] << 32 for i in range(n)]
+def mt19937(words):
+    n, m, low = 624, 397, 2**31 - 1
+    x = list(words)
     while True:
         for i in range(n):
-            y = x[i] & ~low & M64 | x[(i + 1) % n] & low
-            x[i] = x[(i + m) % n] ^ y >> 1 ^ (0xB5026F5AA96619E9 if y & 1 else 0)
+            y = x[i] & ~low & M32 | x[(i + 1) % n] & low
+            x[i] = x[(i + m) % n] ^ y >> 1 ^ (0x9908B0DF if y & 1 else 0)
             z = x[i]
-            z ^= z >> 29 & 0x5555555555555555
-            z ^= z << 17 & 0x71D67FFFEDA60000
-            z ^= z << 37 & 0xFFF7EEE000000000 & M64
-            yield (z ^ z >> 43) & M64
+            z ^= z >> 11
+            z ^= z << 7 & 0x9D2C5680
+            z ^= z << 15 & 0xEFC60000
+            yield (z ^ z >> 18) & M32
 
 
-def permutation(count, seed, purpose):
-    draws = mt19937_64(seed_seq([seed & M32, seed >> 32, purpose], 624))
+def permutation(count, *words):
+    draws = mt19937(seed_seq(words, 624))
     order = list(range(count))
-    for left in range(count, 1, -1):
-        value = next(v for v in draws if v < M64 - M64 % left)
-        at = value % left
-        order[left - 1], order[at] = order[at], order[left - 1]
+    for i in range(count - 1):
+        at = i + next(draws) % (count - i)
+        order[i], order[at] = order[at], order[i]
     return order
 
 
 if __name__ == "__main__":
-    print(*permutation(*map(int, sys.argv[1:4])), sep=", ")
+    count, seed, *rest = map(int, sys.argv[1:])
+    epoch = [rest[1] & M32, rest[1] >> 32] if len(rest) > 1 else []
+    print(*permutation(count, seed & M32, seed >> 32, rest[0], *epoch), sep=", ")

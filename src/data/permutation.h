@@ -9,7 +9,9 @@ namespace lehi::data {
 /// What a permutation is for; each purpose draws its own numbers from the same seed.
 enum class Draw : std::uint32_t { test_split = 0, validation_split = 1, epoch_order = 2 };
 
-/// 0 .. count - 1 in random order: Fisher-Yates from the last place down, fed by std::mt19937_64 seeded through
+/// 0 .. count - 1 in random order: torch.randperm's shuffle (place i changes with place i + draw % (count - i)), fed by
+/// std::mt19937, which is torch's generator too. For the test split it is seeded with the seed itself, so the order is
+/// torch.randperm(count) after torch.manual_seed(seed); for all else, and for seeds of more than 32 bits, through
 /// std::seed_seq{low word of the seed, high word, purpose}. The C++ standard fixes every one of these numbers, so the
 /// same seed gives the same order with any compiler, standard library or LibTorch.
 std::vector<std::int64_t> permutation(std::int64_t count, std::uint64_t seed, Draw purpose);

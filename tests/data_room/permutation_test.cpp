@@ -1,11 +1,12 @@
 // Orders from seeds.
 #include "data/permutation.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <gmock/gmock.h>
+#include <torch/types.h>
 
 #include <map>
 #include <numeric>
-#include <random>
 
 namespace lehi::data {
 namespace {
@@ -27,12 +28,30 @@ TEST(Permutation, DependsOnEveryBitOfSeedAndPurpose) {
   EXPECT_NE(permutation(100, 1, Draw::validation_split), order);
 }
 
-// The generator that the header names, and the values that a published run depends on
-// (scripts/reference/permutation.py).
+TEST(Permutation, OfTheTestSplitIsTorchs) {
+  for (const std::uint64_t seed : {0U, 1U, 4'000'000'000U}) {
+    for (const std::int64_t count : {1, 10, 45'730}) {
+      const auto theirs = torch::randperm(count, at::detail::createCPUGenerator(seed), torch::kInt64);
+      EXPECT_TRUE(torch::tensor(permutation(count, seed, Draw::test_split)).equal(theirs)) << seed << ' ' << count;
+    }
+  }
+}
+
+// The values that published runs depend on, by another program (scripts/reference/permutation.py).
 TEST(Permutation, MatchesIndependentTranscription) {
-  EXPECT_THAT(permutation(10, 0, Draw::test_split), ::testing::ElementsAre(6, 3, 2, 1, 7, 5, 8, 4, 0, 9));
+  EXPECT_THAT(permutation(10, 0, Draw::validation_split), ::testing::ElementsAre(9, 5, 4, 6, 1, 2, 7, 3, 0, 8));
   EXPECT_THAT(permutation(10, 5'000'000'000, Draw::validation_split),
-              ::testing::ElementsAre(9, 0, 7, 4, 2, 1, 6, 5, 8, 3));
+              ::testing::ElementsAre(4, 8, 3, 7, 0, 9, 1, 5, 6, 2));
+  EXPECT_THAT(epoch_order(10, 0, 0), ::testing::ElementsAre(5, 4, 6, 0, 9, 8, 2, 3, 7, 1));
+  EXPECT_THAT(epoch_order(10, 1, 3), ::testing::ElementsAre(6, 8, 2, 1, 3, 7, 0, 5, 9, 4));
+}
+
+TEST(EpochOrder, DiffersFromEpochToEpochAndHoldsEveryRow) {
+  EXPECT_NE(epoch_order(100, 1, 0), epoch_order(100, 1, 1));
+  EXPECT_NE(epoch_order(100, 1, 0), epoch_order(100, 2, 0));
+  std::vector<std::int64_t> all(100);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_THAT(epoch_order(100, 1, 5), ::testing::UnorderedElementsAreArray(all));
 }
 
 // 6 orders of 3 things, 6,000 seeds: chi-square with 5 degrees of freedom, below 20.5 with probability 0.999.
