@@ -1,10 +1,9 @@
 // The hot loops of a multilayer perceptron: a matrix product for the sizes that small networks have, and the passes
 // over activations between the products.
 //
-// BLAS packs both factors and is made for large ones: at 128 x 784 x 50 half of the time goes elsewhere. Here one
-// factor stays where it is, the other is packed into panels of a few vectors, and a tile of the result lives in
-// registers. Each entry is one sum in order of the inner index, whatever the other sizes, so a row's result does not
-// depend on its batch.
+// BLAS packs both factors and is made for large ones. Here one factor stays where it is, the other is packed into
+// panels of a few vectors, and a tile of the result lives in registers. Each entry is a sum of its own, in the order of
+// the inner index or of eight lanes of it, so a row's result does not depend on how many rows there are.
 #pragma once
 
 #include <cstdint>

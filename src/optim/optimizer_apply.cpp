@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/norms.h"
+#include "kernels/vector_math.h"
 #include "lehi/error.h"
 #include "lehi/optimizer.h"
 #include "lehi/torch_compat.h"
@@ -14,6 +15,20 @@ namespace lehi {
 using torch::Tensor;
 
 namespace {
+
+LEHI_CLONES bool values_are_finite(const float* values, std::int64_t size) { return kernels::all_finite(values, size); }
+LEHI_CLONES bool values_are_finite(const double* values, std::int64_t size) {
+  return kernels::all_finite(values, size);
+}
+
+// All that is asked of s: a pass that costs less than its norms.
+bool is_finite(const Tensor& tensor) {
+  if (tensor.is_cpu() && tensor.is_contiguous()) {
+    if (tensor.scalar_type() == torch::kFloat32) return values_are_finite(tensor.data_ptr<float>(), tensor.numel());
+    if (tensor.scalar_type() == torch::kFloat64) return values_are_finite(tensor.data_ptr<double>(), tensor.numel());
+  }
+  return kernels::norms(tensor).finite;
+}
 
 // How many of a parameter's weights eps outweighs: all of them where there is no scale to outweigh.
 double dominated_weights(const Tensor& parameter, const Tensor& scale, double eps) {
@@ -37,7 +52,7 @@ bool Optimizer::measure(const Pulled& pulled) {
       squares += g.sum_of_squares;
       group_largest = std::max(group_largest, g.largest);
       const bool has_probe = !pulled.s.empty() && pulled.s[index].defined();
-      const bool probe_finite = !has_probe || kernels::norms(pulled.s[index]).finite;
+      const bool probe_finite = !has_probe || is_finite(pulled.s[index]);
       if (culprit.empty() && (!g.finite || !probe_finite)) {
         culprit = fmt::format("the {} of {}", g.finite ? "probe" : "gradient", parameter_name(group, i));
       }
