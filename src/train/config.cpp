@@ -167,129 +167,78 @@ Key length_key(std::string name, std::string about, std::int64_t RunConfig::*fie
   return result;
 }
 
-Key without_effect_on_result(Key key) {
+// A key that does not decide the result.
+Key no_effect(Key key) {
   key.decides_result = false;
   return key;
 }
 
+// What a key sets, as a function of the configuration.
+#define FIELD(member) \
+  [](RunConfig & config) -> auto& { return config.member; }
+
 const std::vector<Key>& keys() {
-  using C = RunConfig;
+  // clang-format off
   static const std::vector<Key> table = {
-      key(
-          "task", "what to train on: a name of `lehi list tasks`, or csv:FILE", [](C & c) -> auto& { return c.task; }),
-      without_effect_on_result(key(
-          "preset", "the file of configs/ that it started from", [](C & c) -> auto& { return c.preset; })),
-      key(
-          "seed", "of the weights, the order of the rows, the probes and the split",
-          [](C & c) -> auto& { return c.seed; }),
-      key(
-          "data.target", "csv: the column to predict", [](C & c) -> auto& { return c.target; }),
-      key(
-          "data.kind", "csv: regression, binary or classification; empty: by the target's type",
-          [](C & c) -> auto& { return c.kind; }),
-      key(
-          "data.validation", "part of the training rows held out for validation",
-          [](C & c) -> auto& { return c.validation; }),
-      key(
-          "model.hidden", "widths of the hidden layers", [](C & c) -> auto& { return c.hidden; }),
-      length_key("train.epochs", "passes over the training rows", &C::epochs, &C::steps),
-      length_key("train.steps", "optimizer steps, instead of epochs", &C::steps, &C::epochs),
-      key(
-          "train.batch_size", "rows of a step", [](C & c) -> auto& { return c.batch_size; }),
-      key(
-          "train.accumulate", "micro-batches that a step's rows are split into",
-          [](C & c) -> auto& { return c.accumulate; }),
-      key(
-          "train.evaluate_every", "steps between evaluations; 0: at the end of every epoch",
-          [](C & c) -> auto& { return c.evaluate_every; }),
-      key(
-          "train.threads", "threads of a run; 0: as many as the machine gives",
-          [](C & c) -> auto& { return c.threads; }),
-      named_key(
-          "rate.schedule", "constant, linear, cosine or wsd", [](C & c) -> auto& { return c.rate.shape; },
-          rate_shape_from_name),
-      key(
-          "rate.warmup", "first steps on which the rate rises to its value",
-          [](C & c) -> auto& { return c.rate.warmup; }),
-      key(
-          "rate.decay", "wsd: part of the run over which the rate falls", [](C & c) -> auto& { return c.rate.decay; }),
-      key(
-          "rate.floor", "fraction of the rate that is left at the end", [](C & c) -> auto& { return c.rate.floor; }),
-      key(
-          "optimizer.name", "a name of `lehi list optimizers`", [](C & c) -> auto& { return c.optimizer.name; }),
-      key(
-          "optimizer.lr", "learning rate", [](C & c) -> auto& { return c.optimizer.group.lr; }),
-      key(
-          "optimizer.beta1", "decay of the momentum m", [](C & c) -> auto& { return c.optimizer.group.beta1; }),
-      key(
-          "optimizer.beta2", "decay of the kept curvature v", [](C & c) -> auto& { return c.optimizer.group.beta2; }),
-      key(
-          "optimizer.eps", "smallest scale that the step divides by",
-          [](C & c) -> auto& { return c.optimizer.group.eps; }),
-      key(
-          "optimizer.weight_decay", "decoupled weight decay",
-          [](C & c) -> auto& { return c.optimizer.group.weight_decay; }),
-      key(
-          "optimizer.momentum", "sgd and rmsprop", [](C & c) -> auto& { return c.optimizer.group.momentum; }),
-      key(
-          "optimizer.dampening", "sgd", [](C & c) -> auto& { return c.optimizer.group.dampening; }),
-      key(
-          "optimizer.nesterov", "sgd", [](C & c) -> auto& { return c.optimizer.group.nesterov; }),
-      key(
-          "optimizer.momentum_decay", "nadam", [](C & c) -> auto& { return c.optimizer.group.momentum_decay; }),
-      key(
-          "optimizer.rho", "sophia-g's clipping constant", [](C & c) -> auto& { return c.optimizer.group.rho; }),
-      key(
-          "optimizer.clip_norm", "largest global 2-norm of the gradient; 0: no clipping",
-          [](C & c) -> auto& { return c.optimizer.clip_norm; }),
-      named_key(
-          "optimizer.non_finite", "throw (the run ends as diverged), skip or record",
-          [](C & c) -> auto& { return c.optimizer.non_finite; }, non_finite_from_name),
-      named_key(
-          "optimizer.probe", "a name of `lehi list probes`", [](C & c) -> auto& { return c.optimizer.recipe.probe; },
-          probe_from_name),
-      key(
-          "optimizer.refresh_every", "steps between two probes",
-          [](C & c) -> auto& { return c.optimizer.recipe.schedule.every; }),
-      key(
-          "optimizer.dense", "first steps that all have a probe",
-          [](C & c) -> auto& { return c.optimizer.recipe.schedule.dense; }),
-      key(
-          "optimizer.alternate", "every second refresh uses the gradient",
-          [](C & c) -> auto& { return c.optimizer.recipe.schedule.alternate; }),
-      named_key(
-          "optimizer.accumulator", "how s^2 is kept", [](C & c) -> auto& { return c.optimizer.recipe.accumulator; },
-          accumulator_from_name),
-      named_key(
-          "optimizer.mix", "none, sum or max of probe and gradient",
-          [](C & c) -> auto& { return c.optimizer.recipe.mix; }, mix_from_name),
-      named_key(
-          "optimizer.rule", "how m and v become a step", [](C & c) -> auto& { return c.optimizer.recipe.rule; },
-          rule_from_name),
-      named_key(
-          "optimizer.scale", "sqrt-n or mean", [](C & c) -> auto& { return c.optimizer.recipe.scale; },
-          scale_from_name),
-      without_effect_on_result(key(
-          "checkpoint.every", "steps between checkpoints; 0: at evaluations",
-          [](C & c) -> auto& { return c.checkpoint_every; })),
-      without_effect_on_result(key(
-          "checkpoint.keep", "newest checkpoints that stay", [](C & c) -> auto& { return c.keep; })),
-      without_effect_on_result(key(
-          "judge.metric", "the number of metrics.jsonl that runs are compared by",
-          [](C & c) -> auto& { return c.judge.metric; })),
-      without_effect_on_result(key(
-          "judge.window", "evaluations at the end of a run that its score looks at",
-          [](C & c) -> auto& { return c.judge.window; })),
-      without_effect_on_result(key(
-          "judge.rates", "learning rates that a sweep tries", [](C & c) -> auto& { return c.judge.rates; })),
-      without_effect_on_result(key(
-          "judge.smoothing", "weight of the new value in a figure's moving average",
-          [](C & c) -> auto& { return c.judge.smoothing; })),
-      without_effect_on_result(key(
-          "judge.cut", "first evaluations that a figure leaves out", [](C & c) -> auto& { return c.judge.cut; })),
+      key("task", "what to train on: a name of `lehi list tasks`, or csv:FILE", FIELD(task)),
+      no_effect(key("preset", "the file of configs/ that it started from", FIELD(preset))),
+      key("seed", "of the weights, the order of the rows, the probes and what is held out", FIELD(seed)),
+
+      key("data.target", "csv: the column to predict", FIELD(target)),
+      key("data.kind", "csv: regression, binary or classification; empty: by the target's type", FIELD(kind)),
+      key("data.validation", "part of the training rows held out for validation", FIELD(validation)),
+      key("data.split", "seed of the train/test split; -1: the run's seed", FIELD(split)),
+
+      key("model.hidden", "widths of the hidden layers", FIELD(hidden)),
+
+      length_key("train.epochs", "passes over the training rows", &RunConfig::epochs, &RunConfig::steps),
+      length_key("train.steps", "optimizer steps, instead of epochs", &RunConfig::steps, &RunConfig::epochs),
+      key("train.batch_size", "rows of a step", FIELD(batch_size)),
+      key("train.accumulate", "micro-batches that a step's rows are split into", FIELD(accumulate)),
+      key("train.evaluate_every", "steps between evaluations; 0: at the end of every epoch", FIELD(evaluate_every)),
+      key("train.threads", "threads of a run; 0: as many as the machine gives and the model is worth", FIELD(threads)),
+
+      named_key("rate.schedule", "constant, linear, cosine or wsd", FIELD(rate.shape), rate_shape_from_name),
+      key("rate.warmup", "first steps on which the rate rises to its value", FIELD(rate.warmup)),
+      key("rate.decay", "wsd: part of the run over which the rate falls", FIELD(rate.decay)),
+      key("rate.floor", "fraction of the rate that is left at the end", FIELD(rate.floor)),
+
+      key("optimizer.name", "a name of `lehi list optimizers`", FIELD(optimizer.name)),
+      key("optimizer.lr", "learning rate", FIELD(optimizer.group.lr)),
+      key("optimizer.beta1", "decay of the momentum m", FIELD(optimizer.group.beta1)),
+      key("optimizer.beta2", "decay of the kept curvature v", FIELD(optimizer.group.beta2)),
+      key("optimizer.eps", "smallest scale that the step divides by", FIELD(optimizer.group.eps)),
+      key("optimizer.weight_decay", "decoupled weight decay", FIELD(optimizer.group.weight_decay)),
+      key("optimizer.momentum", "sgd and rmsprop", FIELD(optimizer.group.momentum)),
+      key("optimizer.dampening", "sgd", FIELD(optimizer.group.dampening)),
+      key("optimizer.nesterov", "sgd", FIELD(optimizer.group.nesterov)),
+      key("optimizer.momentum_decay", "nadam", FIELD(optimizer.group.momentum_decay)),
+      key("optimizer.rho", "sophia-g's clipping constant", FIELD(optimizer.group.rho)),
+      key("optimizer.clip_norm", "largest global 2-norm of the gradient; 0: no clipping", FIELD(optimizer.clip_norm)),
+      named_key("optimizer.non_finite", "throw (the run ends as diverged), skip or record", FIELD(optimizer.non_finite), non_finite_from_name),
+      named_key("optimizer.probe", "a name of `lehi list probes`", FIELD(optimizer.recipe.probe), probe_from_name),
+      key("optimizer.refresh_every", "steps between two probes", FIELD(optimizer.recipe.schedule.every)),
+      key("optimizer.dense", "first steps that all have a probe", FIELD(optimizer.recipe.schedule.dense)),
+      key("optimizer.alternate", "every second refresh uses the gradient", FIELD(optimizer.recipe.schedule.alternate)),
+      named_key("optimizer.accumulator", "how s^2 is kept", FIELD(optimizer.recipe.accumulator), accumulator_from_name),
+      named_key("optimizer.mix", "none, sum or max of probe and gradient", FIELD(optimizer.recipe.mix), mix_from_name),
+      named_key("optimizer.rule", "how m and v become a step", FIELD(optimizer.recipe.rule), rule_from_name),
+      named_key("optimizer.scale", "sqrt-n or mean", FIELD(optimizer.recipe.scale), scale_from_name),
+
+      no_effect(key("checkpoint.every", "steps between checkpoints; 0: at evaluations", FIELD(checkpoint_every))),
+      no_effect(key("checkpoint.keep", "newest checkpoints that stay", FIELD(keep))),
+
+      no_effect(key("judge.metric", "the number of metrics.jsonl that runs are compared by", FIELD(judge.metric))),
+      no_effect(key("judge.window", "evaluations at the end of a run that its score looks at", FIELD(judge.window))),
+      no_effect(key("judge.rates", "learning rates that a sweep tries", FIELD(judge.rates))),
+      no_effect(key("judge.smoothing", "weight of the new value in a figure's moving average", FIELD(judge.smoothing))),
+      no_effect(key("judge.cut", "first evaluations that a figure leaves out", FIELD(judge.cut))),
   };
+  // clang-format on
   return table;
 }
+
+#undef FIELD
 
 const Key& find_key(std::string_view name) {
   for (const Key& entry : keys()) {
@@ -587,6 +536,7 @@ void check(const RunConfig& config) {
     if (width > 1 << 20) refuse("model.hidden has a layer of {}, but the widest may have {}", width, 1 << 20);
   }
   check_range("data.validation", config.validation, 0.0, std::nextafter(1.0, 0.0), "in [0, 1)");
+  check_at_least("data.split", config.split, -1);
   check_at_least("rate.warmup", config.rate.warmup, 0);
   check_range("rate.decay", config.rate.decay, std::numeric_limits<double>::min(), 1.0, "in (0, 1]");
   check_range("rate.floor", config.rate.floor, 0.0, 1.0, "in [0, 1]");

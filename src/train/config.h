@@ -38,12 +38,13 @@ struct JudgeConfig {
 struct RunConfig {
   std::string task;              ///< "mnist", "csv:/absolute/FILE", ...
   std::string preset = "paper";  ///< which file of configs/ it started from
-  std::uint64_t seed = 0;  ///< of the weights, the order of the rows, the probes, and the split where there is none
+  std::uint64_t seed = 0;        ///< of the weights, the order of the rows, the probes, and what is held out
 
   // [data]
   std::string target;       ///< csv: the column to predict
   std::string kind;         ///< csv: "regression", "binary", "classification", or "" to go by the target's type
   double validation = 0.0;  ///< part of the training rows held out for validation
+  std::int64_t split = -1;  ///< seed of the train/test split where the task has no official one; -1: the run's seed
 
   // [model]
   std::vector<std::int64_t> hidden;  ///< widths of the MLP's hidden layers

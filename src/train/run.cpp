@@ -243,7 +243,8 @@ RunOutcome run_training(const RunRequest& request) {
   const RunConfig config = agreed_config(request, before);
   if (before.record && is_over(before.record->status)) return {*before.record, 0, true};
 
-  data::Dataset dataset = data::load_dataset({config.task, request.data_dir, config.target, config.kind, config.seed});
+  const std::uint64_t split = config.split >= 0 ? static_cast<std::uint64_t>(config.split) : config.seed;
+  data::Dataset dataset = data::load_dataset({config.task, request.data_dir, config.target, config.kind, split});
   if (config.validation > 0.0) dataset = data::with_validation(std::move(dataset), config.validation, config.seed);
   for (const auto& notice : dataset.notices) request.on_message(notice);
   Trainer trainer(config, std::move(dataset));

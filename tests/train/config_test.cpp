@@ -47,6 +47,7 @@ TEST(Config, BuiltInTasksHaveThePapersSettings) {
   EXPECT_EQ(protein.epochs, 200);
   EXPECT_EQ(protein.batch_size, 128);
   EXPECT_EQ(protein.judge.window, 10);
+  EXPECT_EQ(protein.split, 3);
   EXPECT_EQ(protein.judge.metric, "test_loss");
   EXPECT_EQ(protein.optimizer.name, "lehi");
   EXPECT_EQ(protein.optimizer.group.eps, 1e-7);
