@@ -74,12 +74,17 @@ void tell_failures(const study::Study& study, const StudyConfig& config, std::os
 
 void add_study_flags(CLI::App& app, StudyFlags& flags) {
   const std::string group = "Study";
+  const auto note_choice = [&flags](const std::string&) { flags.chose_runs = true; };
   app.add_option("--optimizers", flags.optimizers,
                  "names separated by commas; lehi-gn[mix=max,refresh_every=5] changes keys of [optimizer] for one, "
                  "momentum-control is sgd at lehi's matched rate")
       ->capture_default_str()
+      ->each(note_choice)
       ->group(group);
-  app.add_option("--seeds", flags.seeds, "whole numbers separated by commas")->capture_default_str()->group(group);
+  app.add_option("--seeds", flags.seeds, "whole numbers separated by commas")
+      ->capture_default_str()
+      ->each(note_choice)
+      ->group(group);
   app.add_option("--jobs", flags.jobs, "runs at once; default: the cores that this process may use")
       ->check(CLI::Range(1, 1024))
       ->group(group);
@@ -106,7 +111,8 @@ StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study
   if (flags.tasks.empty()) {
     if (!flags.resume) throw UsageError("name a task; `lehi list tasks` shows them.");
     const auto& run = flags.run;
-    if (!run.own.empty() || !run.set.empty() || !run.file.empty() || !run.preset.empty() || !flags.rates.empty()) {
+    if (!run.own.empty() || !run.set.empty() || !run.file.empty() || !run.preset.empty() || !flags.rates.empty() ||
+        flags.chose_runs) {
       throw UsageError("name the task too: without it --resume takes the study of the directory as it is.");
     }
     return config;

@@ -17,13 +17,14 @@ namespace lehi::cli {
 struct StudyFlags {
   RunFlags run;  ///< its task is not used: a study may have several
   std::vector<std::string> tasks;
-  std::string optimizers;
+  std::string optimizers;  ///< set to its default before add_study_flags(); so are the seeds
   std::string seeds;
   std::string rates;
   int jobs = 0;  ///< 0: as many as there are cores
   std::string out;
   bool resume = false;
   bool retry_failed = false;
+  bool chose_runs = false;  ///< --optimizers or --seeds was given
 };
 
 /// A study that was chosen on the command line.
@@ -43,15 +44,15 @@ struct StudyConfig {
   std::vector<std::string> program_arguments = study::RunnerRequest().program_arguments;
 };
 
-/// All but the tasks and the rates. The defaults are shown in the help.
+/// All but the tasks. The defaults are shown in the help.
 void add_study_flags(CLI::App& app, StudyFlags& flags);
 
 /// The study that the flags choose. Throws for everything wrong; touches no file but --config.
 StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study::Rates default_rates,
                          const Arguments& arguments);
 
-/// Runs it. Where it was stopped or a run failed, says so and returns the exit code; else calls `show` with the study
-/// and its directory and returns done.
+/// Runs it and calls `show` with what came out. Returns the exit code: of a study that was stopped, which is not shown,
+/// 128 and the signal; of one where runs failed, what they agree on, else 1.
 int run_study_command(const StudyConfig& config, std::ostream& err,
                       const std::function<void(const study::Study&)>& show);
 

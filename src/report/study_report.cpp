@@ -366,6 +366,8 @@ double fastest_step(const RateRuns& runs) {
   return fastest;
 }
 
+std::string count_text(double value) { return std::isfinite(value) ? fmt::format("{:.0f}", value) : "-"; }
+
 Table table_of_costs(const std::vector<Picked>& picked, const Picked& baseline) {
   Table table{{{"optimizer", "rate", "step time", "forward", "backward", "peak memory", "largest gradient",
                 "steps above 10", "eps dominates"}}};
@@ -379,8 +381,9 @@ Table table_of_costs(const std::vector<Picked>& picked, const Picked& baseline) 
     const double dominated = mean_number(*runs, [](const StudyRun& run) { return run.eps_dominated; });
     table.rows.push_back(
         {variant->variant, rate_text(selection.lr), number_text(fastest_step(*runs) / base, 3),
-         number_text(of_result("forward_passes"), 7), number_text(of_result("backward_passes"), 7),
-         number_text(of_result("peak_memory_bytes") / 1e6, 3) + " MB", number_text(largest, 3),
+         count_text(of_result("forward_passes")), count_text(of_result("backward_passes")),
+         number_text(of_result("peak_memory_bytes") / 1e6, 3) + " MB",
+         number_text(largest > 0.0 ? largest : std::nan(""), 3),
          number_text(mean_number(*runs, [](const StudyRun& run) { return static_cast<double>(run.spike_steps); }), 4),
          std::isfinite(dominated) ? fmt::format("{:.1f} %", 100.0 * dominated) : "-"});
   }

@@ -56,9 +56,7 @@ std::optional<double> seconds_to_reach(const std::vector<json>& lines, const std
 
 double step_seconds(const StudyRun& run) {
   const double fastest = run.number("step_seconds_min");
-  if (fastest > 0.0) return fastest;
-  const double steps = run.number("steps");
-  return steps > 0.0 ? run.number("seconds") / steps : kNan;
+  return fastest > 0.0 ? fastest : kNan;
 }
 
 Comparison compare_runs(const Study& study, const std::filesystem::path& directory) {

@@ -44,8 +44,8 @@ Comparison compare_runs(const Study& study, const std::filesystem::path& directo
 std::optional<double> seconds_to_reach(const std::vector<nlohmann::json>& lines, const std::string& metric,
                                        double target);
 
-/// Seconds of a step: the fastest average over ten steps, which other work on the machine disturbs least; of a run
-/// shorter than that, the average with everything around it. NaN when unknown.
+/// Seconds of a step: the fastest average over ten steps, which other work on the machine disturbs least; NaN of a run
+/// that ended before.
 double step_seconds(const StudyRun& run);
 
 /// "3 done", "2 done, 1 diverged"

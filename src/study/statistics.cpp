@@ -129,6 +129,7 @@ PairedDifference paired_difference(const std::vector<SeedValue>& values, const s
     const bool other_lost = !std::isfinite(other->value);
     if (lost && !other_lost) ++result.diverged;
     if (other_lost && !lost) ++result.other_diverged;
+    if (other_lost && lost) ++result.both_diverged;
     if (!lost && !other_lost) result.differences.push_back(value - other->value);
   }
   result.mean = result.low = result.high = kNan;
@@ -144,29 +145,34 @@ PairedDifference paired_difference(const std::vector<SeedValue>& values, const s
 }
 
 Verdict verdict(std::string_view metric, const PairedDifference& difference) {
-  if (difference.diverged > 0 && difference.other_diverged == 0) return Verdict::worse;
-  if (difference.other_diverged > 0 && difference.diverged == 0) return Verdict::better;
-  if (difference.diverged > 0 || difference.differences.size() < 2) return Verdict::unknown;
+  const auto lost = difference.diverged + difference.both_diverged;
+  const auto other_lost = difference.other_diverged + difference.both_diverged;
+  if (lost > 0 && other_lost > 0) return Verdict::unknown;
+  if (lost > 0) return Verdict::worse;
+  if (other_lost > 0) return Verdict::better;
+  if (difference.differences.size() < 2) return Verdict::unknown;
   if (difference.low <= 0.0 && difference.high >= 0.0) return Verdict::unclear;
   return (difference.mean > 0.0) == larger_is_better(metric) ? Verdict::better : Verdict::worse;
 }
 
 std::string verdict_text(std::string_view metric, const PairedDifference& difference, std::string_view other) {
-  const auto seeds = difference.differences.size() + difference.diverged + difference.other_diverged;
+  const auto lost = difference.diverged + difference.both_diverged;
+  const auto other_lost = difference.other_diverged + difference.both_diverged;
+  const auto seeds = difference.differences.size() + difference.diverged + other_lost;
   const auto so_many = fmt::format("{} seed{}", seeds, seeds == 1 ? "" : "s");
   switch (verdict(metric, difference)) {
     case Verdict::better:
-      if (difference.other_diverged == 0) return fmt::format("better than {} with {}", other, so_many);
-      return fmt::format("better than {}, which diverged on {} of {}", other, difference.other_diverged, so_many);
+      if (other_lost == 0) return fmt::format("better than {} with {}", other, so_many);
+      return fmt::format("better than {}, which diverged on {} of {}", other, other_lost, so_many);
     case Verdict::worse:
-      if (difference.diverged == 0) return fmt::format("worse than {} with {}", other, so_many);
-      return fmt::format("worse than {}: diverged on {} of {}", other, difference.diverged, so_many);
+      if (lost == 0) return fmt::format("worse than {} with {}", other, so_many);
+      return fmt::format("worse than {}: diverged on {} of {}", other, lost, so_many);
     case Verdict::unclear:
       return fmt::format("no clear difference from {} with {}", other, so_many);
     case Verdict::unknown:
       break;
   }
-  if (difference.diverged > 0) return fmt::format("both diverged, on different seeds of {}", so_many);
+  if (lost > 0) return fmt::format("diverged on {}, {} on {}, of {}", lost, other, other_lost, so_many);
   if (seeds == 0) return fmt::format("no seed that {} finished with too", other);
   return fmt::format("{} says nothing about the spread", so_many);
 }

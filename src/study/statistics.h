@@ -51,8 +51,9 @@ struct PairedDifference {
   std::vector<double> differences;  ///< one a seed on which neither diverged
   std::size_t diverged = 0;         ///< seeds on which only the first diverged
   std::size_t other_diverged = 0;   ///< seeds on which only the second did
-  double mean = 0.0;                ///< NaN without differences
-  double low = 0.0;                 ///< 95 % interval of the mean, Student's t; NaN with fewer than two differences
+  std::size_t both_diverged = 0;
+  double mean = 0.0;  ///< NaN without differences
+  double low = 0.0;   ///< 95 % interval of the mean, Student's t; NaN with fewer than two differences
   double high = 0.0;
 };
 
@@ -66,7 +67,7 @@ PairedDifference paired_difference(const std::vector<SeedValue>& values, const s
 
 enum class Verdict { better, worse, unclear, unknown };
 
-/// better or worse when the interval leaves out 0, or when one of the two diverged where the other never did.
+/// better or worse when the interval leaves out 0, or when one of the two diverged and the other never did.
 Verdict verdict(std::string_view metric, const PairedDifference& difference);
 
 /// The same in words, e.g. "better than adam", "no clear difference from adam with 3 seeds".

@@ -63,7 +63,7 @@ void summarise(StudyRun& run, const std::vector<json>& lines) {
     run.spike_steps += static_cast<std::int64_t>(spikes);
     ++run.spike_evaluations;
   }
-  run.largest_gradient = largest;
+  run.largest_gradient = largest > 0.0 ? largest : kNan;
   run.eps_dominated = dominated / static_cast<double>(lines.size());
 }
 
@@ -191,6 +191,9 @@ void read_run(StudyRun& run, const std::filesystem::path& study_directory) {
     run.message = record.message;
     run.result = record.result;
     if (run.finished()) summarise(run, train::read_metrics(directory / "metrics.jsonl"));
+    // The totals also know of the steps after the last evaluation, which matter where a run diverged.
+    if (const double largest = run.number("grad_inf_norm"); largest > 0.0) run.largest_gradient = largest;
+    if (const double spikes = run.number("spikes"); spikes > 0.0) run.spike_steps = static_cast<std::int64_t>(spikes);
     if (run.done() && run.windows.count(run.metric) == 0) {
       throw FileError(fmt::format("{} has no '{}', which the run is judged by (judge.metric)",
                                   (directory / "metrics.jsonl").string(), run.metric));

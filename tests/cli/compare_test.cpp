@@ -91,6 +91,8 @@ TEST(CompareCommand, AnswersBadInputWithOneSentenceAndWritesNothing) {
       {"protein", "--retry-failed"},
       {"protein", "mnist"},
       {"--resume", "--epochs", "3"},
+      {"--resume", "--seeds", "3"},
+      {"--resume", "--optimizers", "adam"},
   };
   for (auto arguments : bad) {
     const auto line = fmt::format("{}", fmt::join(arguments, " "));
