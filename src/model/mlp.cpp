@@ -19,6 +19,8 @@ namespace {
 // From this many multiplications on BLAS is as fast, and uses every thread. A matter of shapes alone, so that a run has
 // the same bits on any number of threads.
 constexpr std::int64_t blas_work = std::int64_t{1} << 26;
+// Below, passing over inactive rows saves less than it costs.
+constexpr std::int64_t few_inputs = 32;
 
 template <class T>
 Tensor as_tensor(std::int64_t rows, std::int64_t columns, Matrix<T> matrix) {
@@ -161,8 +163,12 @@ void Mlp::pull_back_through_layers(const Tensors& cotangents) {
     const std::int64_t in = layer.weight.size(1);
     const std::int64_t out = layer.weight.size(0);
     const T* deltas = layer.deltas.data_ptr<T>();
-    product<T>(count * out, in, rows, {deltas, 1, count * out}, {inputs.data_ptr<T>(), in, 1},
-               layer.weight_gradients.data_ptr<T>());
+    T* gradients = layer.weight_gradients.data_ptr<T>();
+    if (count == 2 && l + 1 < layers_.size() && in >= few_inputs && count * out * in * rows < blas_work) {
+      multiply_active<T>(rows, out, in, layer.outputs.data_ptr<T>(), deltas, inputs.data_ptr<T>(), gradients);
+    } else {
+      product<T>(count * out, in, rows, {deltas, 1, count * out}, {inputs.data_ptr<T>(), in, 1}, gradients);
+    }
     column_sums<T>(rows, count * out, deltas, layer.bias_gradients.data_ptr<T>());
     if (l == 0) return;
     // Seen as [rows * cotangents, out], the deltas go through W in one product and come out side by side again.

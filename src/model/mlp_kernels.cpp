@@ -1,18 +1,33 @@
 #include "model/mlp_kernels.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace lehi::model {
 namespace {
 
-// Inner indices at a time: a panel of three vectors then stays in the second cache, and few tiles are taken up twice.
+// Inner indices at a time: a panel of three vectors then stays in the second
+// cache, and few tiles are taken up twice.
 constexpr std::int64_t inner_block = 1024;
+// Rows at a time where inactive ones are passed over.
+constexpr std::int64_t active_block = 128;
+
+// A row of the batch in which a unit is active, and the unit's two deltas
+// there.
+template <class T>
+struct Active {
+  std::int32_t row;
+  T first;
+  T second;
+};
 
 namespace baseline {
 constexpr int vector_bytes = 16;
 struct Tile {
   static constexpr int rows[] = {0, 8, 4, 3};
+  static constexpr int active_vectors = 4;
 };
 #include "model/mlp_kernels_body.h"
 }  // namespace baseline
@@ -25,6 +40,7 @@ namespace avx2 {
 constexpr int vector_bytes = 32;
 struct Tile {
   static constexpr int rows[] = {0, 12, 6, 4};
+  static constexpr int active_vectors = 6;
 };
 #include "model/mlp_kernels_body.h"
 }  // namespace avx2
@@ -36,6 +52,7 @@ namespace avx512 {
 constexpr int vector_bytes = 64;
 struct Tile {
   static constexpr int rows[] = {0, 12, 12, 8};
+  static constexpr int active_vectors = 4;
 };
 #include "model/mlp_kernels_body.h"
 }  // namespace avx512
@@ -74,6 +91,15 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matri
 }
 
 template <class T>
+void multiply_active(std::int64_t rows, std::int64_t units, std::int64_t columns, const T* activations, const T* deltas,
+                     const T* inputs, T* result) {
+  const auto places = static_cast<std::size_t>(units * std::min(rows, active_block));
+  const auto lists = std::make_unique_for_overwrite<Active<T>[]>(places);
+  const auto counts = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(units));
+  LEHI_DISPATCH(multiply_active(rows, units, columns, activations, deltas, inputs, result, lists.get(), counts.get()));
+}
+
+template <class T>
 void add_bias(std::int64_t rows, std::int64_t columns, const T* bias, bool relu, T* values) {
   LEHI_DISPATCH(add_bias(rows, columns, bias, relu, values));
 }
@@ -88,10 +114,11 @@ void column_sums(std::int64_t rows, std::int64_t columns, const T* values, T* su
   LEHI_DISPATCH(column_sums(rows, columns, values, sums));
 }
 
-#define LEHI_INSTANTIATE(T)                                                                      \
-  template void multiply<T>(std::int64_t, std::int64_t, std::int64_t, Matrix<T>, Matrix<T>, T*); \
-  template void add_bias<T>(std::int64_t, std::int64_t, const T*, bool, T*);                     \
-  template void mask<T>(std::int64_t, std::int64_t, std::int64_t, const T*, T*);                 \
+#define LEHI_INSTANTIATE(T)                                                                                     \
+  template void multiply<T>(std::int64_t, std::int64_t, std::int64_t, Matrix<T>, Matrix<T>, T*);                \
+  template void multiply_active<T>(std::int64_t, std::int64_t, std::int64_t, const T*, const T*, const T*, T*); \
+  template void add_bias<T>(std::int64_t, std::int64_t, const T*, bool, T*);                                    \
+  template void mask<T>(std::int64_t, std::int64_t, std::int64_t, const T*, T*);                                \
   template void column_sums<T>(std::int64_t, std::int64_t, const T*, T*)
 LEHI_INSTANTIATE(float);
 LEHI_INSTANTIATE(double);

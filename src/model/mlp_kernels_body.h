@@ -1,7 +1,10 @@
-// The loops of mlp_kernels.h for one instruction set. mlp_kernels.cpp includes this file once for each, in a namespace
-// of its own that sets vector_bytes, the size of a register, and Tile, the shapes that fit the registers. The compiler
-// lowers vector types where they are written, not where they are inlined, so templates of a common header would not do;
-// and nothing of the standard library is used, whose functions might be kept compiled for a machine that is not there.
+// The loops of mlp_kernels.h for one instruction set. mlp_kernels.cpp includes
+// this file once for each, in a namespace of its own that sets vector_bytes,
+// the size of a register, and Tile, the shapes that fit the registers. The
+// compiler lowers vector types where they are written, not where they are
+// inlined, so templates of a common header would not do; and nothing of the
+// standard library is used, whose functions might be kept compiled for a
+// machine that is not there.
 
 template <class T>
 using Vector [[gnu::vector_size(vector_bytes), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
@@ -10,6 +13,26 @@ constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? 
 
 template <class T>
 constexpr std::int64_t width = vector_bytes / static_cast<int>(sizeof(T));
+
+template <class T>
+[[gnu::always_inline]] inline Vector<T> load(const T* from) {
+  return *reinterpret_cast<const Vector<T>*>(from);
+}
+
+template <class V, class T>
+[[gnu::always_inline]] inline void store(V vector, T* to) {
+  *reinterpret_cast<Vector<T>*>(to) = vector;
+}
+
+// The same vector, in a register: the compiler would rather load it again for
+// each use, and loads are scarce.
+template <class V>
+[[gnu::always_inline]] inline V held(V vector) {
+#ifdef __x86_64__
+  asm("" : "+v"(vector));  // NOLINT(hicpp-no-assembler)
+#endif
+  return vector;
+}
 
 // Where entry (i, j) of the result goes: data[i * row + j * column].
 template <class T>
@@ -21,40 +44,65 @@ struct Result {
   Result at(std::int64_t i, std::int64_t j) const { return {data + i * row + j * column, row, column}; }
 };
 
-// rows x vectors vectors of the result, added to what it holds unless this is the first block of the inner index. The
-// panel's rows are `vectors` vectors long; only `columns` of their entries are in the result.
+// The sums of a tile, from and to its place in the result; only `columns` of
+// their entries are in it. What is not the usual case goes through an array of
+// its own, so that the sums themselves can stay in registers.
 template <int rows, int vectors, class T>
-void tile(std::int64_t inner, Matrix<T> left, const T* panel, bool first, std::int64_t columns, Result<T> result) {
-  constexpr std::int64_t whole = vectors * width<T>;
-  Vector<T> sums[rows][vectors] = {};
-  if (!first) {
+[[gnu::always_inline]] inline void begin(Vector<T> (&sums)[rows][vectors], bool first, std::int64_t columns,
+                                         Result<T> result) {
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < vectors; ++j) sums[i][j] = Vector<T>{};
+  }
+  if (first) return;
+  T entries[rows][vectors * width<T>] = {};
+  for (int i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) entries[i][j] = *result.at(i, j).data;
+  }
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < vectors; ++j) sums[i][j] = load(entries[i] + j * width<T>);
+  }
+}
+
+template <int rows, int vectors, class T>
+[[gnu::always_inline]] inline void finish(const Vector<T> (&sums)[rows][vectors], std::int64_t columns,
+                                          Result<T> result) {
+  if (columns == vectors * width<T> && result.column == 1) {
     for (int i = 0; i < rows; ++i) {
-      T entries[whole] = {};
-      for (std::int64_t j = 0; j < columns; ++j) entries[j] = *result.at(i, j).data;
-      __builtin_memcpy(sums[i], entries, sizeof(entries));
+      for (int j = 0; j < vectors; ++j) store(sums[i][j], result.at(i, j * width<T>).data);
+    }
+    return;
+  }
+  T entries[rows][vectors * width<T>];
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < vectors; ++j) store(sums[i][j], entries[i] + j * width<T>);
+  }
+  for (int i = 0; i < rows; ++i) {
+    T* to = result.at(i, 0).data;
+    if (result.column == 1) {
+      __builtin_memcpy(to, entries[i], static_cast<std::size_t>(columns) * sizeof(T));
+    } else {
+      for (std::int64_t j = 0; j < columns; ++j) to[j * result.column] = entries[i][j];
     }
   }
+}
+
+// rows x vectors vectors of the result, added to what it holds unless this is
+// the first block of the inner index. The panel's rows are `vectors` vectors
+// long; only `columns` of their entries are in the result.
+template <int rows, int vectors, class T>
+void tile(std::int64_t inner, Matrix<T> left, const T* panel, bool first, std::int64_t columns, Result<T> result) {
+  Vector<T> sums[rows][vectors];
+  begin<rows, vectors, T>(sums, first, columns, result);
 #pragma GCC unroll 2
   for (std::int64_t k = 0; k < inner; ++k) {
     Vector<T> right[vectors];
-    for (int j = 0; j < vectors; ++j) right[j] = *reinterpret_cast<const Vector<T>*>(panel + k * whole + j * width<T>);
+    for (int j = 0; j < vectors; ++j) right[j] = load(panel + (k * vectors + j) * width<T>);
     for (int i = 0; i < rows; ++i) {
       const T factor = left.data[i * left.row + k * left.column];
       for (int j = 0; j < vectors; ++j) sums[i][j] += factor * right[j];
     }
   }
-  for (int i = 0; i < rows; ++i) {
-    T* to = result.data + i * result.row;
-    if (columns == whole && result.column == 1) {
-      for (int j = 0; j < vectors; ++j) *reinterpret_cast<Vector<T>*>(to + j * width<T>) = sums[i][j];
-    } else if (result.column == 1) {
-      __builtin_memcpy(to, sums[i], static_cast<std::size_t>(columns) * sizeof(T));
-    } else {
-      T entries[whole];
-      __builtin_memcpy(entries, sums[i], sizeof(entries));
-      for (std::int64_t j = 0; j < columns; ++j) to[j * result.column] = entries[j];
-    }
-  }
+  finish<rows, vectors, T>(sums, columns, result);
 }
 
 // The same for as many rows as there are: `count` <= rows.
@@ -71,14 +119,15 @@ template <class T, bool second, int... i>
   return __builtin_shufflevector(a, b, (i % 2) * width<T> + (second ? width<T> / 2 : 0) + i / 2 ...);
 }
 
-// A square of width x width entries: to[k * to_row + j] = from[j * from_row + k].
+// A square of width x width entries: to[k * to_row + j] = from[j * from_row +
+// k].
 template <class T>
 void transpose(const T* from, std::int64_t from_row, T* to, std::int64_t to_row) {
   constexpr int size = width<T>;
   constexpr auto indices = std::make_integer_sequence<int, size>();
   Vector<T> now[size];
   Vector<T> next[size];
-  for (int i = 0; i < size; ++i) now[i] = *reinterpret_cast<const Vector<T>*>(from + i * from_row);
+  for (int i = 0; i < size; ++i) now[i] = load(from + i * from_row);
   for (int half = size / 2; half > 0; half /= 2) {
     for (int i = 0; i < size / 2; ++i) {
       next[2 * i] = interleave<T, false>(now[i], now[i + size / 2], indices);
@@ -86,7 +135,7 @@ void transpose(const T* from, std::int64_t from_row, T* to, std::int64_t to_row)
     }
     for (int i = 0; i < size; ++i) now[i] = next[i];
   }
-  for (int i = 0; i < size; ++i) *reinterpret_cast<Vector<T>*>(to + i * to_row) = now[i];
+  for (int i = 0; i < size; ++i) store(now[i], to + i * to_row);
 }
 
 // panel[k, j] = right(k, j), with zeros after the last column.
@@ -96,8 +145,7 @@ void pack(std::int64_t inner, std::int64_t columns, Matrix<T> right, T* panel) {
   if (columns == whole && right.column == 1) {
     for (std::int64_t k = 0; k < inner; ++k) {
       for (int j = 0; j < vectors; ++j) {
-        *reinterpret_cast<Vector<T>*>(panel + k * whole + j * width<T>) =
-            *reinterpret_cast<const Vector<T>*>(right.data + k * right.row + j * width<T>);
+        store(load(right.data + k * right.row + j * width<T>), panel + k * whole + j * width<T>);
       }
     }
     return;
@@ -140,7 +188,8 @@ void multiply_panels(std::int64_t rows, std::int64_t columns, std::int64_t inner
     const std::int64_t block = (b + 1) * inner / blocks - from;
     const Matrix<T> some_left = {left.data + from * left.column, left.row, left.column};
     for (std::int64_t j = 0; j < columns;) {
-      // Three vectors at a time; of the last four, two and two, since a tile of one vector waits for its loads.
+      // Three vectors at a time; of the last four, two and two, since a tile of
+      // one vector waits for its loads.
       const std::int64_t left_over = (columns - j + width<T> - 1) / width<T>;
       const std::int64_t vectors = left_over == 4 ? 2 : smaller(left_over, 3);
       const std::int64_t some = smaller(columns - j, vectors * width<T>);
@@ -152,16 +201,17 @@ void multiply_panels(std::int64_t rows, std::int64_t columns, std::int64_t inner
   }
 }
 
-// Whole vectors along the inner index, which runs along memory in both factors; then the rest of it, one by one.
+// Whole vectors along the inner index, which runs along memory in both factors;
+// then the rest of it, one by one.
 template <int rows, int columns, class T>
 void dots(std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result, std::int64_t result_row) {
   Vector<T> sums[rows][columns] = {};
   std::int64_t k = 0;
   for (; k + width<T> <= inner; k += width<T>) {
     for (int i = 0; i < rows; ++i) {
-      const Vector<T> factor = *reinterpret_cast<const Vector<T>*>(left.data + i * left.row + k);
+      const Vector<T> factor = load(left.data + i * left.row + k);
       for (int j = 0; j < columns; ++j) {
-        sums[i][j] += factor * *reinterpret_cast<const Vector<T>*>(right.data + j * right.column + k);
+        sums[i][j] += factor * load(right.data + j * right.column + k);
       }
     }
   }
@@ -207,8 +257,8 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matri
     return multiply_panels<T>(columns, rows, inner, {right.data, right.column, right.row},
                               {left.data, left.column, left.row}, {result, 1, columns});
   }
-  // One or two columns after the last whole vector would cost as much as a vector: where long dots can do them, they
-  // do.
+  // One or two columns after the last whole vector would cost as much as a
+  // vector: where long dots can do them, they do.
   const std::int64_t after = columns % width<T>;
   const bool with_dots = (after == 1 || after == 2) && inner >= 64 && left.column == 1 && right.row == 1;
   const std::int64_t in_panels = with_dots ? columns - after : columns;
@@ -218,6 +268,75 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matri
     run(rows, inner, left, last, result + in_panels, columns);
   }
   multiply_panels<T>(rows, in_panels, inner, left, right, {result, columns, 1});
+}
+
+// Every unit's active rows, unit after unit, `rows` places each; counts[j] of
+// them are taken.
+template <class T>
+void list_active(std::int64_t rows, std::int64_t units, const T* __restrict activations, const T* __restrict deltas,
+                 Active<T>* __restrict lists, std::int64_t* __restrict counts) {
+  for (std::int64_t j = 0; j < units; ++j) counts[j] = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < units; ++j) {
+      // Written either way, kept if the unit is active: nothing for the
+      // processor to guess.
+      const T* both = deltas + i * 2 * units + j;
+      lists[j * rows + counts[j]] = {static_cast<std::int32_t>(i), both[0], both[units]};
+      counts[j] += activations[i * units + j] > T{0} ? 1 : 0;
+    }
+  }
+}
+
+// One unit's two rows of the result, `vectors` vectors of each.
+template <int vectors, class T>
+void active_tile(std::int64_t count, const Active<T>* list, const T* panel, bool first, std::int64_t columns,
+                 Result<T> result) {
+  Vector<T> sums[2][vectors];
+  begin<2, vectors, T>(sums, first, columns, result);
+  for (std::int64_t n = 0; n < count; ++n) {
+    const T* row = panel + list[n].row * (vectors * width<T>);
+    for (int j = 0; j < vectors; ++j) {
+      const Vector<T> right = held(load(row + j * width<T>));
+      sums[0][j] += list[n].first * right;
+      sums[1][j] += list[n].second * right;
+    }
+  }
+  finish<2, vectors, T>(sums, columns, result);
+}
+
+// `count` vectors of every unit's rows of the result, at most `vectors`.
+template <int vectors, class T>
+void active_panel(std::int64_t count, std::int64_t rows, std::int64_t units, std::int64_t some, std::int64_t columns,
+                  const Active<T>* lists, const std::int64_t* counts, const T* inputs, bool first, T* result) {
+  if constexpr (vectors > 1) {
+    if (count < vectors) {
+      return active_panel<vectors - 1>(count, rows, units, some, columns, lists, counts, inputs, first, result);
+    }
+  }
+  alignas(64) T panel[active_block * vectors * width<T>];
+  pack<vectors, T>(rows, some, {inputs, columns, 1}, panel);
+  for (std::int64_t j = 0; j < units; ++j) {
+    active_tile<vectors, T>(counts[j], lists + j * rows, panel, first, some,
+                            {result + j * columns, units * columns, 1});
+  }
+}
+
+template <class T>
+void multiply_active(std::int64_t rows, std::int64_t units, std::int64_t columns, const T* activations, const T* deltas,
+                     const T* inputs, T* result, Active<T>* lists, std::int64_t* counts) {
+  const std::int64_t vectors = (columns + width<T> - 1) / width<T>;
+  const std::int64_t panels = (vectors + Tile::active_vectors - 1) / Tile::active_vectors;
+  for (std::int64_t from = 0; from < rows; from += active_block) {
+    const std::int64_t block = smaller(active_block, rows - from);
+    list_active(block, units, activations + from * units, deltas + from * 2 * units, lists, counts);
+    for (std::int64_t p = 0; p < panels; ++p) {
+      const std::int64_t begin = p * vectors / panels;
+      const std::int64_t end = (p + 1) * vectors / panels;
+      const std::int64_t column = begin * width<T>;
+      active_panel<Tile::active_vectors>(end - begin, block, units, smaller(end * width<T>, columns) - column, columns,
+                                         lists, counts, inputs + from * columns + column, from == 0, result + column);
+    }
+  }
 }
 
 template <class T>

@@ -53,6 +53,33 @@ TEST(MlpKernels, NoRowsIsNoWork) {
   EXPECT_EQ(result.numel(), 0);
 }
 
+template <class T>
+void compare_active_products() {
+  const auto dtype = c10::CppTypeToScalarType<T>::value;
+  torch::manual_seed(3);
+  for (const std::int64_t rows : {1, 7, 128, 129, 300}) {
+    for (const std::int64_t units : {1, 5, 50}) {
+      for (const std::int64_t columns : {1, 8, 31, 48, 50, 97, 784}) {
+        const torch::Tensor activations = torch::relu(torch::randn({rows, units}, dtype));
+        torch::Tensor deltas = torch::randn({rows, 2, units}, dtype);
+        const torch::Tensor inputs = torch::randn({rows, columns}, dtype);
+        torch::Tensor result = torch::full({2, units, columns}, std::nan(""), dtype);
+        multiply_active<T>(rows, units, columns, activations.data_ptr<T>(), deltas.data_ptr<T>(), inputs.data_ptr<T>(),
+                           result.data_ptr<T>());
+        deltas *= (activations > 0).unsqueeze(1);
+        const torch::Tensor expected =
+            torch::einsum("icj,in->cjn", {deltas.to(torch::kFloat64), inputs.to(torch::kFloat64)});
+        EXPECT_LE((result - expected).abs().max().item<double>(), dtype == torch::kFloat64 ? 1e-12 : 1e-4)
+            << rows << " rows, " << units << " units, " << columns << " columns";
+      }
+    }
+  }
+}
+
+// Sums of up to 300 products of size 1.
+TEST(MlpKernels, ProductsOverActiveRowsAreTorchsInFloat32) { compare_active_products<float>(); }
+TEST(MlpKernels, ProductsOverActiveRowsAreTorchsInFloat64) { compare_active_products<double>(); }
+
 TEST(MlpKernels, PassesAreTorchs) {
   torch::manual_seed(2);
   for (const std::int64_t rows : {1, 6, 131}) {
