@@ -57,16 +57,15 @@ TEST(SweepCommand, SurvivesBeingKilled) {
   for (int i = 0; i < 500; ++i) table += fmt::format("{},{},{}\n", i % 17, i % 5, 2 * (i % 17) - i % 5);
   testing::spill(scratch / "t.csv", table);
   const std::string sweep =
-      "\"$LEHI\" sweep csv:t.csv --target y --epochs 1500 --optimizers lehi,adam --lrs 1e-3,1e-2 "
-      "--set checkpoint.every=50 --set judge.window=3 ";
-  const auto result = run_process(fmt::format(
-      "cd '{}' || exit 9; {} --out straight > table1 2> err1 || exit 8; "
-      "{} --out killed > /dev/null 2>&1 & child=$!; sleep 0.7; kill -KILL $child; wait $child 2> /dev/null; "
-      "for pause in 0.4 0.9 1.3; do \"$LEHI\" sweep --resume --out killed > /dev/null 2>&1 & child=$!; "
-      "sleep $pause; kill -KILL $child; wait $child 2> /dev/null; done; "
-      "\"$LEHI\" sweep --resume --out killed > table2 2> err2",
-      scratch.path().string(), sweep, sweep));
-  ASSERT_EQ(result.code, done) << testing::slurp(scratch / "err2");
+      "\"$LEHI\" sweep csv:t.csv --target y --steps 10000 --optimizers lehi,adam --lrs 1e-3,1e-2 "
+      "--set train.evaluate_every=500 --set checkpoint.every=1000 ";
+  const auto result =
+      run_process(fmt::format("cd '{}' || exit 9; {} --out straight > table1 2> err1 || exit 8; "
+                              "for pause in 0.9 1.3 1.8; do {} --resume --out killed > /dev/null 2>&1 & child=$!; "
+                              "sleep $pause; kill -KILL $child 2> /dev/null; wait $child 2> /dev/null; done; "
+                              "{} --resume --out killed > table2 2> err2",
+                              scratch.path().string(), sweep, sweep, sweep));
+  ASSERT_EQ(result.code, done);
   EXPECT_THAT(testing::slurp(scratch / "table1"), HasSubstr("best rate"));
   const auto study_of = [&](const std::string& name) {
     auto study = nlohmann::json::parse(testing::slurp(scratch / name / "study.json"));
