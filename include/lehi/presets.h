@@ -3,7 +3,7 @@
 //   name             probe           schedule             accumulator       rule              scale    follows
 //   Lehi             imitation       every step           running sum       adam-simplified   sqrt-n   the paper
 //   Lehibrid         imitation       alternating with g   running sum       adam-simplified   sqrt-n   the paper
-//   LehiGn           gauss-newton    every 10, dense 200  ema               adam              mean     ours
+//   LehiGn           gauss-newton    every 10, dense 200  ema, max with g^2 adam              mean     ours
 //   AdamSimplified   gradient        every step           running sum       adam-simplified            the paper
 //   Adam, AdamW      gradient        every step           ema               adam                       torch::optim
 //   Amsgrad          gradient        every step           ema, maximum      adam                       torch.optim

@@ -37,8 +37,12 @@ Refresh refresh_at(const Schedule& schedule, std::int64_t step);
 ///   plain_sum         v <- v + n s^2                          hat(v) = v                      Adagrad
 enum class Accumulator : std::uint8_t { running_sum, ema, ema_max, ema_per_refresh, plain_sum };
 
-/// What enters the accumulator at a refresh: the probe alone, or with the squared gradient as a brake.
-///   none s^2     sum s^2 + g^2     max max(s^2, g^2)
+/// What enters the accumulator: the probe alone, at refreshes; or the squared gradient at every step, with the probe at
+/// refreshes, so that v has a brake when gradients grow between them.
+///              at a refresh     at other steps
+///   none       s^2              nothing
+///   sum        s^2 + g^2        g^2, covering one step
+///   max        max(s^2, g^2)    g^2, covering one step
 enum class Mix : std::uint8_t { none, sum, max };
 
 /// How m and the kept v become a step; lr is the group's rate, k the parameter's step count, hat(v) as above.

@@ -139,6 +139,9 @@ Refresh Optimizer::next_refresh() const {
   const bool newcomers = known_parameters_ != parameter_total();
   Refresh refresh = refresh_at(options_.recipe.schedule, newcomers ? 1 : step_ + 1 - schedule_start_);
   if (options_.recipe.probe == Probe::gradient) refresh.use_gradient = true;
+  // With a mix, g^2 enters at every step: a v that hears of curvature only now and then has no brake when gradients
+  // grow.
+  if (options_.recipe.mix != Mix::none && !refresh.due) refresh = {.due = true, .use_gradient = true, .covers = 1};
   return refresh;
 }
 

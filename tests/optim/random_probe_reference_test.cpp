@@ -49,6 +49,7 @@ struct GaussNewtonNumbers {
 };
 
 //   m <- b1 m + (1-b1) g;  v <- b2^n v + (1-b2^n) s^2;  w <- w - lr m/(1-b1^k) / (sqrt(v/(1-b2^t)) + eps)
+// With a mix, s^2 + g^2 or max(s^2, g^2) instead of s^2, and v <- b2 v + (1-b2) g^2 at the other steps.
 auto gauss_newton(const GaussNewtonNumbers& n) {
   return [n](const Problem& problem) {
     return [n, &problem, m = Vector(), v = Vector(), covered = std::int64_t{0}](Vector& w, std::int64_t step) mutable {
@@ -56,7 +57,12 @@ auto gauss_newton(const GaussNewtonNumbers& n) {
       v.resize(w.size());
       const Seen seen(problem, w, step);
       const Vector g = seen.gradient();
-      if (refresh_due(step, n.every, n.dense)) {
+      if (!refresh_due(step, n.every, n.dense)) {
+        if (n.mix != Mix::none) {
+          ++covered;
+          for (std::size_t i = 0; i < w.size(); ++i) v[i] = n.b2 * v[i] + (1 - n.b2) * g[i] * g[i];
+        }
+      } else {
         const Vector s = seen.random(Probe::gauss_newton, kSeed);
         covered += steps_covered(step, n.every, n.dense);
         const double keep = std::pow(n.b2, static_cast<double>(steps_covered(step, n.every, n.dense)));
@@ -109,6 +115,12 @@ TEST(RandomProbeReference, LehiGnRefreshesEveryTenAfterADenseStart) {
 
 TEST(RandomProbeReference, LehiGnRefreshesWithoutADenseStart) {
   expect_gauss_newton_path({.lr = 0.002, .b1 = 0.5, .b2 = 0.95, .eps = 1e-2, .every = 3, .dense = 0});
+}
+
+TEST(RandomProbeReference, LehiGnsOwnRecipe) {
+  expect_transcribed_path(LehiGnOptions(0.003).seed(kSeed), gauss_newton({.lr = 0.003, .mix = Mix::max}));
+  expect_transcribed_path(LehiGnOptions(0.003).refresh_every(10, 20).seed(kSeed),
+                          gauss_newton({.lr = 0.003, .dense = 20, .mix = Mix::max}));
 }
 
 TEST(RandomProbeReference, MixSumAddsTheSquaredGradient) {
