@@ -1,3 +1,4 @@
+// One set of loops for each instruction set, and the choice between them.
 #include "model/mlp_kernels.h"
 
 #include <algorithm>
@@ -8,14 +9,12 @@
 namespace lehi::model {
 namespace {
 
-// Inner indices at a time: a panel of three vectors then stays in the second
-// cache, and few tiles are taken up twice.
+// Inner indices at a time: a panel of three vectors then stays in the second cache, and few tiles are taken up twice.
 constexpr std::int64_t inner_block = 1024;
 // Rows at a time where inactive ones are passed over.
 constexpr std::int64_t active_block = 128;
 
-// A row of the batch in which a unit is active, and the unit's two deltas
-// there.
+// A row of the batch in which a unit is active, and the unit's two deltas there.
 template <class T>
 struct Active {
   std::int32_t row;

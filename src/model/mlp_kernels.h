@@ -1,11 +1,9 @@
-// The hot loops of a multilayer perceptron: a matrix product for the sizes that
-// small networks have, and the passes over activations between the products.
+// The hot loops of a multilayer perceptron: a matrix product for the sizes that small networks have, and the passes
+// over activations between the products.
 //
-// BLAS packs both factors and is made for large ones. Here one factor stays
-// where it is, the other is packed into panels of a few vectors, and a tile of
-// the result lives in registers. Each entry is a sum of its own, in the order
-// of the inner index or of eight lanes of it, so a row's result does not depend
-// on how many rows there are.
+// BLAS packs both factors and is made for large ones. Here one factor stays where it is, the other is packed into
+// panels of a few vectors, and a tile of the result lives in registers. Each entry is a sum of its own, in the order of
+// the inner index or of eight lanes of it, so a row's result does not depend on how many rows there are.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +22,9 @@ struct Matrix {
 template <class T>
 void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result);
 
-/// The weight gradients of a layer with ReLU for two cotangents at once:
-/// result[c, j, n] = sum of deltas[i, c, j] inputs[i, n] over the rows i in
-/// which unit j is active, activations[i, j] > 0. The others, half of them in
-/// an ordinary network, are passed over.
+/// The weight gradients of a layer with ReLU for two cotangents at once: result[c, j, n] = sum of deltas[i, c, j]
+/// inputs[i, n] over the rows i in which unit j is active, activations[i, j] > 0. The others, half of them in an
+/// ordinary network, are passed over.
 template <class T>
 void multiply_active(std::int64_t rows, std::int64_t units, std::int64_t columns, const T* activations, const T* deltas,
                      const T* inputs, T* result);
@@ -36,8 +33,7 @@ void multiply_active(std::int64_t rows, std::int64_t units, std::int64_t columns
 template <class T>
 void add_bias(std::int64_t rows, std::int64_t columns, const T* bias, bool relu, T* values);
 
-/// The derivative of ReLU: deltas[i, c, j] = 0 where activations[i, j] is 0,
-/// for every c.
+/// The derivative of ReLU: deltas[i, c, j] = 0 where activations[i, j] is 0, for every c.
 template <class T>
 void mask(std::int64_t rows, std::int64_t copies, std::int64_t columns, const T* activations, T* deltas);
 

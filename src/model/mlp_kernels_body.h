@@ -1,10 +1,7 @@
-// The loops of mlp_kernels.h for one instruction set. mlp_kernels.cpp includes
-// this file once for each, in a namespace of its own that sets vector_bytes,
-// the size of a register, and Tile, the shapes that fit the registers. The
-// compiler lowers vector types where they are written, not where they are
-// inlined, so templates of a common header would not do; and nothing of the
-// standard library is used, whose functions might be kept compiled for a
-// machine that is not there.
+// The loops of mlp_kernels.h for one instruction set. mlp_kernels.cpp includes this file once for each, in a namespace
+// of its own that sets vector_bytes, the size of a register, and Tile, the shapes that fit the registers. The compiler
+// lowers vector types where they are written, not where they are inlined, so templates of a common header would not do;
+// and nothing of the standard library is used, whose functions might be kept compiled for a machine that is not there.
 
 template <class T>
 using Vector [[gnu::vector_size(vector_bytes), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
@@ -24,8 +21,7 @@ template <class V, class T>
   *reinterpret_cast<Vector<T>*>(to) = vector;
 }
 
-// The same vector, in a register: the compiler would rather load it again for
-// each use, and loads are scarce.
+// The same vector, in a register: the compiler would rather load it again for each use, and loads are scarce.
 template <class V>
 [[gnu::always_inline]] inline V held(V vector) {
 #ifdef __x86_64__
@@ -44,9 +40,8 @@ struct Result {
   Result at(std::int64_t i, std::int64_t j) const { return {data + i * row + j * column, row, column}; }
 };
 
-// The sums of a tile, from and to its place in the result; only `columns` of
-// their entries are in it. What is not the usual case goes through an array of
-// its own, so that the sums themselves can stay in registers.
+// The sums of a tile, from and to its place in the result; only `columns` of their entries are in it. What is not the
+// usual case goes through an array of its own, so that the sums themselves can stay in registers.
 template <int rows, int vectors, class T>
 [[gnu::always_inline]] inline void begin(Vector<T> (&sums)[rows][vectors], bool first, std::int64_t columns,
                                          Result<T> result) {
@@ -86,9 +81,8 @@ template <int rows, int vectors, class T>
   }
 }
 
-// rows x vectors vectors of the result, added to what it holds unless this is
-// the first block of the inner index. The panel's rows are `vectors` vectors
-// long; only `columns` of their entries are in the result.
+// rows x vectors vectors of the result, added to what it holds unless this is the first block of the inner index. The
+// panel's rows are `vectors` vectors long; only `columns` of their entries are in the result.
 template <int rows, int vectors, class T>
 void tile(std::int64_t inner, Matrix<T> left, const T* panel, bool first, std::int64_t columns, Result<T> result) {
   Vector<T> sums[rows][vectors];
@@ -119,8 +113,7 @@ template <class T, bool second, int... i>
   return __builtin_shufflevector(a, b, (i % 2) * width<T> + (second ? width<T> / 2 : 0) + i / 2 ...);
 }
 
-// A square of width x width entries: to[k * to_row + j] = from[j * from_row +
-// k].
+// A square of width x width entries: to[k * to_row + j] = from[j * from_row + k].
 template <class T>
 void transpose(const T* from, std::int64_t from_row, T* to, std::int64_t to_row) {
   constexpr int size = width<T>;
@@ -188,8 +181,7 @@ void multiply_panels(std::int64_t rows, std::int64_t columns, std::int64_t inner
     const std::int64_t block = (b + 1) * inner / blocks - from;
     const Matrix<T> some_left = {left.data + from * left.column, left.row, left.column};
     for (std::int64_t j = 0; j < columns;) {
-      // Three vectors at a time; of the last four, two and two, since a tile of
-      // one vector waits for its loads.
+      // Three vectors at a time; of the last four, two and two, since a tile of one vector waits for its loads.
       const std::int64_t left_over = (columns - j + width<T> - 1) / width<T>;
       const std::int64_t vectors = left_over == 4 ? 2 : smaller(left_over, 3);
       const std::int64_t some = smaller(columns - j, vectors * width<T>);
@@ -201,8 +193,7 @@ void multiply_panels(std::int64_t rows, std::int64_t columns, std::int64_t inner
   }
 }
 
-// Whole vectors along the inner index, which runs along memory in both factors;
-// then the rest of it, one by one.
+// Whole vectors along the inner index, which runs along memory in both factors; then the rest of it, one by one.
 template <int rows, int columns, class T>
 void dots(std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result, std::int64_t result_row) {
   Vector<T> sums[rows][columns] = {};
@@ -257,8 +248,8 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matri
     return multiply_panels<T>(columns, rows, inner, {right.data, right.column, right.row},
                               {left.data, left.column, left.row}, {result, 1, columns});
   }
-  // One or two columns after the last whole vector would cost as much as a
-  // vector: where long dots can do them, they do.
+  // One or two columns after the last whole vector would cost as much as a vector: where long dots can do them, they
+  // do.
   const std::int64_t after = columns % width<T>;
   const bool with_dots = (after == 1 || after == 2) && inner >= 64 && left.column == 1 && right.row == 1;
   const std::int64_t in_panels = with_dots ? columns - after : columns;
@@ -270,16 +261,14 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matri
   multiply_panels<T>(rows, in_panels, inner, left, right, {result, columns, 1});
 }
 
-// Every unit's active rows, unit after unit, `rows` places each; counts[j] of
-// them are taken.
+// Every unit's active rows, unit after unit, `rows` places each; counts[j] of them are taken.
 template <class T>
 void list_active(std::int64_t rows, std::int64_t units, const T* __restrict activations, const T* __restrict deltas,
                  Active<T>* __restrict lists, std::int64_t* __restrict counts) {
   for (std::int64_t j = 0; j < units; ++j) counts[j] = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < units; ++j) {
-      // Written either way, kept if the unit is active: nothing for the
-      // processor to guess.
+      // Written either way, kept if the unit is active: nothing for the processor to guess.
       const T* both = deltas + i * 2 * units + j;
       lists[j * rows + counts[j]] = {static_cast<std::int32_t>(i), both[0], both[units]};
       counts[j] += activations[i * units + j] > T{0} ? 1 : 0;
