@@ -134,7 +134,7 @@ TEST(Diagnostics, TheReportSaysWhichStepsPulledTwice) {
   EXPECT_EQ(pulls(LehibridOptions(0.01), 6), "212121");
   EXPECT_EQ(pulls(AdamOptions(0.01), 3), "111");
   EXPECT_EQ(pulls(SophiaGOptions(0.01), 12), "2.........2.");
-  EXPECT_EQ(pulls(LehiGnOptions(0.01).refresh_every(3, 2), 10), "222..2..2.");
+  EXPECT_EQ(pulls(LehiGnOptions(0.01).mix(Mix::none).refresh_every(3, 2), 10), "222..2..2.");
   EXPECT_EQ(pulls(LehibridOptions(0.01).refresh_every(3, 2), 12), "212..1..2..1");
 }
 

@@ -89,8 +89,8 @@ TEST(Groups, StepLrChangesTheRateOfEveryGroup) {
 TEST(Groups, AGroupAddedBetweenRefreshesGetsARefreshAndDoesNotExplode) {
   const auto problem = make_problem("network", torch::kFloat64);
   for (const auto& options :
-       {Options(LehiGnOptions(0.01).refresh_every(10, 2)), Options(LehiOptions(0.01).eps(1e-12).refresh_every(10, 2)),
-        Options(SophiaGOptions(0.01))}) {
+       {Options(LehiGnOptions(0.01).mix(Mix::none).refresh_every(10, 2)),
+        Options(LehiOptions(0.01).eps(1e-12).refresh_every(10, 2)), Options(SophiaGOptions(0.01))}) {
     SCOPED_TRACE(options.name);
     const auto weights = fresh(problem.start);
     Optimizer optimizer(Weights{weights[0], weights[1]}, options);
@@ -118,7 +118,7 @@ TEST(Groups, AGroupAddedBetweenRefreshesGetsARefreshAndDoesNotExplode) {
 TEST(Groups, AnAddedGroupStartsTheScheduleAgain) {
   const auto problem = make_problem("network", torch::kFloat64);
   const auto weights = fresh(problem.start);
-  LehiGn optimizer(Weights{weights[0], weights[1]}, LehiGnOptions(0.01).refresh_every(4, 2));
+  LehiGn optimizer(Weights{weights[0], weights[1]}, LehiGnOptions(0.01).mix(Mix::none).refresh_every(4, 2));
   std::string refreshes;
   for (std::int64_t step = 1; step <= 15; ++step) {
     if (step == 9) optimizer.add_param_group(torch::optim::OptimizerParamGroup(Weights{weights[2], weights[3]}));
