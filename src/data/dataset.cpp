@@ -15,7 +15,7 @@ namespace lehi::data {
 namespace {
 
 constexpr std::int64_t side = 28;
-constexpr std::int64_t classes = 10;
+constexpr std::int64_t image_classes = 10;
 
 // Mean and standard deviation of a pixel over the training images, as everyone rounds them.
 struct Pixels {
@@ -35,8 +35,8 @@ Split images(const std::filesystem::path& image_file, const std::filesystem::pat
     refuse_data("{} has {} images and {} has {} labels", image_file.string(), values.size(0), label_file.string(),
                 labels.size(0));
   }
-  if (const auto largest = labels.max().item<std::int64_t>(); largest >= classes) {
-    refuse_data("{} has the label {}; labels are 0 to {}", label_file.string(), largest, classes - 1);
+  if (const auto largest = labels.max().item<std::int64_t>(); largest >= image_classes) {
+    refuse_data("{} has the label {}; labels are 0 to {}", label_file.string(), largest, image_classes - 1);
   }
   auto inputs = values.flatten(1).to(torch::kFloat32).div_(255).sub_(scale.mean).div_(scale.std);
   return {std::move(inputs), labels.to(torch::kInt64)};
@@ -48,7 +48,7 @@ Dataset load_images(const TaskFiles& task, const std::string& data_dir) {
   Dataset dataset;
   dataset.kind = TaskKind::classification;
   dataset.inputs = side * side;
-  dataset.outputs = classes;
+  dataset.outputs = image_classes;
   dataset.train = images(files.at(0), files.at(1), scale);
   dataset.test = images(files.at(2), files.at(3), scale);
   return dataset;

@@ -61,7 +61,8 @@ void throw_if_interrupted(const runtime::SignalWatch& watch) {
   if (watch.received() != 0) throw Interrupted(watch.received());
 }
 
-void run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder, const runtime::SignalWatch& watch) {
+void run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder,
+              const runtime::SignalWatch& watch) {
   const std::filesystem::path log = folder / "tool.log";
   const pid_t child = spawn(arguments, std::filesystem::absolute(folder), std::filesystem::absolute(log));
   int status = 0;

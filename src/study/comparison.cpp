@@ -18,14 +18,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-double mean_of(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value;
-  return values.empty() ? kNan : sum / static_cast<double>(values.size());
-}
-
 std::vector<json> lines_of(const StudyRun& run, const std::filesystem::path& directory) {
   try {
     return train::read_metrics(directory / run.directory / "metrics.jsonl");

@@ -11,17 +11,13 @@
 #include <ostream>
 #include <string_view>
 
+#include "study/statistics.h"
+
 namespace lehi::study {
 namespace {
 
 constexpr double kRedraw = 0.2;        // seconds between two drawings on a terminal
 constexpr double kPlainStatus = 10.0;  // and between two plain lines
-
-double mean_of(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
 
 std::string left_text(const std::optional<double>& seconds) {
   return seconds ? fmt::format("about {} left", duration_text(*seconds)) : "";

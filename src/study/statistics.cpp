@@ -11,14 +11,6 @@
 namespace lehi::study {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-double mean_of(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());  // NaN of nothing
-}
-
 double std_of(const std::vector<double>& values, double mean) {
   if (values.size() < 2) return kNan;
   double squares = 0.0;
@@ -64,6 +56,12 @@ double incomplete_beta(double a, double b, double x) {
 double two_tails(double t, double degrees) { return incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + t * t)); }
 
 }  // namespace
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());  // 0 / 0 is NaN
+}
 
 bool larger_is_better(std::string_view metric) { return metric.ends_with("accuracy"); }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -11,6 +12,11 @@
 #include <vector>
 
 namespace lehi::study {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// NaN of nothing.
+double mean_of(const std::vector<double>& values);
 
 /// True for metrics whose name ends in "accuracy"; of all others less is better.
 bool larger_is_better(std::string_view metric);

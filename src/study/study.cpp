@@ -20,8 +20,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using train::FileError;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
+constexpr std::uint64_t kLargestStudy = std::uint64_t{1} << 28;
 constexpr std::array kStatuses = {train::RunStatus::running, train::RunStatus::done, train::RunStatus::diverged,
                                   train::RunStatus::interrupted, train::RunStatus::failed};
 constexpr std::string_view kWaiting = "waiting";
@@ -268,7 +267,7 @@ Study read_study(const std::filesystem::path& directory) {
                     "left (--out)",
                     directory.string(), kStudyFile));
   }
-  const auto document = train::parse_json(train::read_text(path, kLargestFile), where);
+  const auto document = train::parse_json(train::read_text(path, kLargestStudy), where);
   const auto schema = train::count_field(document, "schema", where);
   if (schema != Study::kSchema) {
     throw FileError(fmt::format("{}: 'schema' is {}, this lehi reads {}; use the lehi that wrote it", where, schema,

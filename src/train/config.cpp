@@ -24,7 +24,7 @@
 namespace lehi::train {
 namespace {
 
-constexpr std::uint64_t largest_file = 1 << 20;
+constexpr std::uint64_t largest_config = 1 << 20;
 
 // ---- Values: between TOML and the fields of a configuration.
 
@@ -430,7 +430,7 @@ RunConfig resolve(const ConfigRequest& request) {
   std::vector<Layer> layers;
   add_built_in(preset_file(preset_name, request.task), layers);
   const bool has_file = !request.file.empty();
-  if (has_file) layers.push_back(file_layer(read_text(request.file, largest_file), request.file.string()));
+  if (has_file) layers.push_back(file_layer(read_text(request.file, largest_config), request.file.string()));
   const std::size_t files = layers.size();
   layers.push_back(environment_layer());
   layers.push_back(settings_layer(request.settings));
@@ -507,7 +507,7 @@ RunConfig from_toml(std::string_view text, const std::string& where) {
 }
 
 RunConfig read_config(const std::filesystem::path& path) {
-  return from_toml(read_text(path, largest_file), path.string());
+  return from_toml(read_text(path, largest_config), path.string());
 }
 
 std::string difference(const RunConfig& there, const RunConfig& here) {

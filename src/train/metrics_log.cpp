@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
+constexpr std::uint64_t kLargestLog = std::uint64_t{1} << 30;
 constexpr std::int64_t kEveryStep = std::numeric_limits<std::int64_t>::max();
 
 struct Kept {
@@ -45,7 +45,7 @@ Kept keep(std::string_view text, std::int64_t step, const std::filesystem::path&
 }  // namespace
 
 std::vector<json> read_metrics(const std::filesystem::path& path) {
-  return keep(read_text(path, kLargestFile), kEveryStep, path).lines;
+  return keep(read_text(path, kLargestLog), kEveryStep, path).lines;
 }
 
 MetricsLog MetricsLog::create(const std::filesystem::path& path) {
@@ -54,7 +54,7 @@ MetricsLog MetricsLog::create(const std::filesystem::path& path) {
 }
 
 MetricsLog MetricsLog::resume(const std::filesystem::path& path, std::int64_t step) {
-  const auto text = read_text(path, kLargestFile);
+  const auto text = read_text(path, kLargestLog);
   auto kept = keep(text, step, path);
   if (kept.bytes != text.size()) publish_text(path, std::string_view(text).substr(0, kept.bytes));
   return {path, std::move(kept.lines)};

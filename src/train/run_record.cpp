@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kLargestFile = 16'000'000;
+constexpr std::uint64_t kLargestRecord = 16'000'000;
 
 constexpr std::array<std::pair<RunStatus, std::string_view>, 5> kStatuses = {{{RunStatus::running, "running"},
                                                                               {RunStatus::done, "done"},
@@ -126,7 +126,7 @@ void write_run_record(const std::filesystem::path& path, const RunRecord& record
 
 RunRecord read_run_record(const std::filesystem::path& path) {
   const auto where = path.string();
-  const auto document = parse_json(read_text(path, kLargestFile), where);
+  const auto document = parse_json(read_text(path, kLargestRecord), where);
   const auto schema = count_field(document, "schema", where);
   if (schema != RunRecord::kSchema) {
     throw FileError(fmt::format("{}: 'schema' is {}, this lehi reads {}; use the lehi that wrote it", where, schema,
