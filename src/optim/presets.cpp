@@ -78,7 +78,7 @@ Options preset(Preset which) {
       break;
     case Preset::lehi_gn:
       recipe.probe = Probe::gauss_newton;
-      // Settled by the study of docs/lehi-gn.md: without g^2 in v it diverges at Adam's rates.
+      // Without g^2 in v it diverged at Adam's rates: on protein with seeds 0 and 1 at 3e-3, even with a probe a step.
       recipe.schedule = {.every = 10, .dense = 200};
       recipe.mix = Mix::max;
       recipe.scale = Scale::mean;
