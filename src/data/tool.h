@@ -27,6 +27,7 @@ void throw_if_interrupted(const runtime::SignalWatch& watch);
 /// Runs `arguments` (the first is looked up in PATH) in `folder`, without input, and waits. Throws DataError with the
 /// last line that it printed when it fails, and, having stopped it and its children, Interrupted when the watch says
 /// so.
-void run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder, const runtime::SignalWatch& watch);
+void run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder,
+              const runtime::SignalWatch& watch);
 
 }  // namespace lehi::data

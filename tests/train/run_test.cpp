@@ -128,7 +128,7 @@ TEST_F(Runs, LeaveOneRecord) {
   const auto record = read_run_record(scratch / "a" / "run.json");
   EXPECT_EQ(record.status, RunStatus::done);
   EXPECT_EQ(record.parameters, 7 * 8 + 9);  // three numbers and three colours make six inputs
-  EXPECT_EQ(record.result["steps"], 42);  // 200 training rows make 7 batches of at most 32
+  EXPECT_EQ(record.result["steps"], 42);    // 200 training rows make 7 batches of at most 32
   EXPECT_EQ(record.result["forward_passes"], 42);
   EXPECT_EQ(record.result["backward_passes"], 84);
   EXPECT_TRUE(record.result["test_loss"].is_number());
