@@ -205,8 +205,8 @@ class Reporter {
   double last_ = 0.0;
 };
 
-RunOutcome train_to_the_end(const RunRequest& request, Trainer& trainer, Record& record) {
-  const runtime::SignalWatch signals;
+RunOutcome train_to_the_end(const RunRequest& request, Trainer& trainer, Record& record,
+                            const runtime::SignalWatch& signals) {
   Reporter reporter(request, trainer);
   try {
     while (!trainer.finished() && signals.received() == 0) {
@@ -250,6 +250,8 @@ RunOutcome run_training(const RunRequest& request) {
   Trainer trainer(config, std::move(dataset));
   set_threads(config, trainer.parameter_count());
 
+  // Before anything is written: a signal ends the run in good order from its first file on.
+  const runtime::SignalWatch signals;
   std::error_code ignored;
   const bool is_new = !fs::exists(request.out, ignored);
   make_directories(request.out);
@@ -265,7 +267,7 @@ RunOutcome run_training(const RunRequest& request) {
     if (is_new) fs::remove_all(request.out, ignored);
     throw;
   }
-  return train_to_the_end(request, trainer, *record);
+  return train_to_the_end(request, trainer, *record, signals);
 }
 
 }  // namespace lehi::train
