@@ -479,7 +479,9 @@ std::string to_toml(const RunConfig& config) {
 }
 
 RunConfig from_toml(std::string_view text, const std::string& where) {
-  const Layer layer = file_layer(text, where);
+  std::vector<Layer> layers;
+  layers.push_back(file_layer(text, where));
+  const Layer& layer = layers.front();
   for (const Key& entry : keys()) {
     if (std::none_of(layer.begin(), layer.end(), [&](const Entry& given) { return given.key == entry.name; })) {
       throw ConfigError(fmt::format("{}: the key {} is missing; a run's config.toml has them all", where, entry.name));
@@ -487,16 +489,7 @@ RunConfig from_toml(std::string_view text, const std::string& where) {
   }
   RunConfig config;
   try {
-    std::vector<Layer> layers;
-    config.optimizer = [&] {
-      for (const Entry& entry : layer) {
-        if (entry.key != "optimizer.name") continue;
-        std::string name;
-        blame(entry, [&] { read(*entry.value, name); });
-        return preset(name);
-      }
-      return preset(Preset::lehi);
-    }();
+    config.optimizer = preset(chosen_optimizer(layers));
     apply_layer(layer, config);
     config.optimizer.seed = config.seed;
     check(config);

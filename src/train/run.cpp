@@ -34,7 +34,6 @@ bool is_over(RunStatus status) { return status == RunStatus::done || status == R
 
 // What a directory holds before the run.
 struct Found {
-  bool has_config = false;
   std::optional<RunConfig> config;
   std::optional<RunRecord> record;
 };

@@ -8,6 +8,7 @@
 #include "data/permutation.h"
 #include "lehi/error.h"
 #include "lehi/runtime.h"
+#include "model/mlp_rows.h"
 #include "runtime/message.h"
 #include "train/evaluate.h"
 #include "train/json_file.h"
@@ -101,14 +102,8 @@ void Trainer::prepare_epoch(std::int64_t epoch) {
 // The rows at places first, first + 1, ... of the epoch's order, into buffers that live on.
 void Trainer::take_rows(std::int64_t first, std::int64_t rows) {
   const auto index = order_.narrow(0, first, rows);
-  const auto take = [&](const Tensor& from, Tensor& to) {
-    auto sizes = from.sizes().vec();
-    sizes[0] = rows;
-    to = to.defined() ? to.resize_(sizes) : torch::empty(sizes, from.options());
-    at::index_select_out(to, from, 0, index);
-  };
-  take(dataset_.train.inputs, inputs_);
-  take(dataset_.train.targets, targets_);
+  model::take_rows(dataset_.train.inputs, index, inputs_);
+  model::take_rows(dataset_.train.targets, index, targets_);
 }
 
 void Trainer::step() {
