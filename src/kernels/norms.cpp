@@ -8,35 +8,27 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/vector_math.h"
+
 namespace lehi::kernels {
 namespace {
 
 // Partial sums over fixed chunks, added in order: the result does not depend on the threads.
 constexpr std::int64_t chunk = 1 << 14;
-constexpr std::int64_t lanes = 16;
 
 template <class T>
-Norms chunk_norms(const T* x, std::int64_t size) {
-  double sums[lanes] = {};
-  T largest[lanes] = {};
-  std::int64_t i = 0;
-  for (; i + lanes <= size; i += lanes) {
-    for (std::int64_t j = 0; j < lanes; ++j) {
-      const T value = x[i + j];
-      sums[j] += static_cast<double>(value) * static_cast<double>(value);
-      const T magnitude = std::abs(value);
-      largest[j] = largest[j] < magnitude ? magnitude : largest[j];
-    }
-  }
-  for (; i < size; ++i) {
-    sums[0] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-    largest[0] = std::max(largest[0], std::abs(x[i]));
+LEHI_CLONES Norms chunk_norms(const T* x, std::int64_t size) {
+  double sum = 0.0;
+  T largest = 0;
+#pragma omp simd reduction(+ : sum) reduction(max : largest)
+  for (std::int64_t i = 0; i < size; ++i) {
+    const T magnitude = std::abs(x[i]);
+    sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    largest = largest < magnitude ? magnitude : largest;
   }
   Norms result;
-  for (std::int64_t j = 0; j < lanes; ++j) {
-    result.sum_of_squares += sums[j];
-    result.largest = std::max(result.largest, static_cast<double>(largest[j]));
-  }
+  result.sum_of_squares = sum;
+  result.largest = static_cast<double>(largest);
   // A NaN or infinity anywhere makes the sum one; so does the square of a finite float64 above 1e154: look closer then.
   if (!std::isfinite(result.sum_of_squares)) {
     result.finite = std::all_of(x, x + size, [](T value) { return std::isfinite(value); });

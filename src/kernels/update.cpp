@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/vector_math.h"
+
 namespace lehi::kernels {
 namespace {
 
@@ -40,7 +42,7 @@ struct Scalars {
 };
 
 template <Feed feed, class T>
-T fed_value(const Arrays<T>& a, const Scalars<T>& c, std::int64_t i, T g) {
+LEHI_INLINE T fed_value(const Arrays<T>& a, const Scalars<T>& c, std::int64_t i, T g) {
   if constexpr (feed == Feed::gradient) return g * g;
   const T s = c.s_factor * a.s[i];
   if constexpr (feed == Feed::probe) return s * s;
@@ -49,7 +51,8 @@ T fed_value(const Arrays<T>& a, const Scalars<T>& c, std::int64_t i, T g) {
 }
 
 template <Form form, Feed feed, bool has_m, bool has_max, class T>
-void sweep(const Arrays<T>& a, const Scalars<T>& c, std::int64_t begin, std::int64_t end) {
+LEHI_CLONES void sweep(const Arrays<T>& a, const Scalars<T>& c, std::int64_t begin, std::int64_t end) {
+#pragma GCC ivdep  // the arrays are different tensors
   for (std::int64_t i = begin; i < end; ++i) {
     const T g = c.g_factor * a.g[i];
     T v = 0;

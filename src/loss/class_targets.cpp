@@ -1,5 +1,6 @@
 #include "loss/class_targets.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "loss/checks.h"
@@ -31,6 +32,11 @@ std::vector<std::int64_t> without(at::IntArrayRef sizes, std::size_t dimension) 
 }
 
 void check_indices(const torch::Tensor& indices, std::int64_t classes, std::int64_t ignore_index) {
+  if (indices.device().is_cpu()) {  // the good case without the temporaries of six tensor operations
+    const std::int64_t* index = indices.data_ptr<std::int64_t>();
+    const auto good = [&](std::int64_t i) { return (i >= 0 && i < classes) || i == ignore_index; };
+    if (std::all_of(index, index + indices.numel(), good)) return;
+  }
   const torch::Tensor bad = (indices < 0).logical_or(indices >= classes).logical_and(indices != ignore_index);
   if (!bad.any().item<bool>()) return;
   const auto row = bad.to(torch::kUInt8).argmax().item<std::int64_t>();
