@@ -38,8 +38,8 @@ Split images(const std::filesystem::path& image_file, const std::filesystem::pat
   if (const auto largest = labels.max().item<std::int64_t>(); largest >= image_classes) {
     refuse_data("{} has the label {}; labels are 0 to {}", label_file.string(), largest, image_classes - 1);
   }
-  auto inputs = values.flatten(1).to(torch::kFloat32).div_(255).sub_(scale.mean).div_(scale.std);
-  return {std::move(inputs), labels.to(torch::kInt64)};
+  const ByteScale bytes{static_cast<float>(1 / (255 * scale.std)), static_cast<float>(-scale.mean / scale.std)};
+  return {values.flatten(1), labels.to(torch::kInt64), bytes};
 }
 
 Dataset load_images(const TaskFiles& task, const std::string& data_dir) {
@@ -87,6 +87,16 @@ torch::Tensor rows(const torch::Tensor& values, const torch::Tensor& index) { re
 
 }  // namespace
 
+torch::Tensor Split::values(std::int64_t first, std::int64_t rows) const {
+  const auto part = inputs.narrow(0, first, rows);
+  return part.scalar_type() == torch::kUInt8 ? scaled(part, bytes) : part;
+}
+
+void Split::take_values(const torch::Tensor& index, torch::Tensor& to) const {
+  if (inputs.scalar_type() == torch::kUInt8) return take_rows(inputs, index, bytes, to);
+  take_rows(inputs, index, to);
+}
+
 std::string_view kind_name(TaskKind kind) {
   switch (kind) {
     case TaskKind::regression:
@@ -124,7 +134,7 @@ Dataset with_validation(Dataset dataset, double fraction, std::uint64_t seed) {
   const auto order = torch::tensor(permutation(size, seed, Draw::validation_split), torch::kInt64);
   const auto part = [&](std::int64_t start, std::int64_t length) {
     const auto index = order.narrow(0, start, length);
-    return Split{rows(dataset.train.inputs, index), rows(dataset.train.targets, index)};
+    return Split{rows(dataset.train.inputs, index), rows(dataset.train.targets, index), dataset.train.bytes};
   };
   dataset.validation = part(0, held_out);
   dataset.train = part(held_out, size - held_out);

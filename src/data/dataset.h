@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/rows.h"
+
 namespace lehi::data {
 
 /// What is predicted, and so which loss fits: mean squared error, binary cross-entropy, cross-entropy.
@@ -23,10 +25,16 @@ enum class TaskKind { regression, binary, classification };
 std::string_view kind_name(TaskKind kind);
 
 struct Split {
-  torch::Tensor inputs;   ///< float32 [N, inputs]
+  torch::Tensor inputs;   ///< [N, inputs]: float32, or uint8 (images) that stand for what `bytes` says
   torch::Tensor targets;  ///< regression and binary: float32 [N, 1]; classification: int64 [N]
+  ByteScale bytes = {};
 
   std::int64_t size() const { return inputs.size(0); }
+
+  /// float32: the inputs of the rows first, first + 1, ..., and of those that `index` lists.
+  torch::Tensor values(std::int64_t first, std::int64_t rows) const;
+  torch::Tensor values() const { return values(0, size()); }
+  void take_values(const torch::Tensor& index, torch::Tensor& to) const;
 };
 
 struct Dataset {

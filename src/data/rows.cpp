@@ -1,26 +1,27 @@
-#include "model/mlp_rows.h"
+#include "data/rows.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <vector>
 
+#include "kernels/vector_math.h"
 #include "runtime/message.h"
 
-namespace lehi::model {
+namespace lehi::data {
 namespace {
 
-constexpr std::int64_t ahead = 4;             // rows
-constexpr std::size_t fetch_distance = 1024;  // bytes; the hardware goes on from there by itself
+constexpr std::int64_t ahead = 4;           // rows
+constexpr std::size_t fetch_distance = 64;  // bytes, a cache line: rows are too short for the hardware to foresee
 
 void fetch(const std::byte* row, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += fetch_distance) __builtin_prefetch(row + at);
 }
 
-}  // namespace
-
-void take_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tensor& to) {
+// Calls copy(i, its row's bytes) for each index, having checked them all.
+template <class Copy>
+void for_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tensor& to, torch::Dtype dtype,
+              const Copy& copy) {
   if (from.dim() < 1 || !from.is_cpu() || !from.is_contiguous() || rows.dim() != 1 || !rows.is_cpu() ||
       rows.scalar_type() != torch::kInt64) {
     refuse("take_rows: expected a contiguous tensor with rows and a vector of int64 indices, both on the CPU");
@@ -35,19 +36,49 @@ void take_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tens
   }
   auto sizes = from.sizes().vec();
   sizes.front() = count;
-  const bool reusable = to.defined() && to.dtype() == from.dtype() && to.is_cpu() && to.is_contiguous();
-  to = reusable ? to.resize_(sizes) : torch::empty(sizes, from.options().requires_grad(false));
+  const bool reusable = to.defined() && to.scalar_type() == dtype && to.is_cpu() && to.is_contiguous();
+  to = reusable ? to.resize_(sizes) : torch::empty(sizes, from.options().dtype(dtype).requires_grad(false));
   if (from.numel() == 0 || count == 0) return;
 
   const std::size_t bytes = from.nbytes() / static_cast<std::size_t>(from.size(0));
   const auto* source = static_cast<const std::byte*>(from.data_ptr());
-  auto* target = static_cast<std::byte*>(to.data_ptr());
   const auto row = [&](std::int64_t i) { return source + static_cast<std::size_t>(index[i]) * bytes; };
   for (std::int64_t i = 0; i < std::min(ahead, count); ++i) fetch(row(i), bytes);
   for (std::int64_t i = 0; i < count; ++i) {
     if (i + ahead < count) fetch(row(i + ahead), bytes);
-    std::memcpy(target + static_cast<std::size_t>(i) * bytes, row(i), bytes);
+    copy(static_cast<std::size_t>(i), row(i), bytes);
   }
 }
 
-}  // namespace lehi::model
+LEHI_CLONES void scale_bytes(const std::uint8_t* from, std::size_t size, float scale, float shift, float* to) {
+  for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<float>(from[i]) * scale + shift;
+}
+
+}  // namespace
+
+void take_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tensor& to) {
+  for_rows(from, rows, to, from.scalar_type(), [&](std::size_t i, const std::byte* row, std::size_t bytes) {
+    std::memcpy(static_cast<std::byte*>(to.data_ptr()) + i * bytes, row, bytes);
+  });
+}
+
+void take_rows(const torch::Tensor& from, const torch::Tensor& rows, ByteScale bytes, torch::Tensor& to) {
+  if (from.scalar_type() != torch::kUInt8) {
+    refuse("take_rows: expected uint8 to scale, not {}", c10::toString(from.scalar_type()));
+  }
+  for_rows(from, rows, to, torch::kFloat32, [&](std::size_t i, const std::byte* row, std::size_t size) {
+    scale_bytes(reinterpret_cast<const std::uint8_t*>(row), size, bytes.scale, bytes.shift,
+                to.data_ptr<float>() + i * size);
+  });
+}
+
+torch::Tensor scaled(const torch::Tensor& values, ByteScale bytes) {
+  if (values.scalar_type() != torch::kUInt8 || !values.is_cpu()) refuse("scaled: expected uint8 on the CPU");
+  const torch::Tensor source = values.contiguous();
+  torch::Tensor result = torch::empty(source.sizes(), torch::kFloat32);
+  scale_bytes(source.data_ptr<std::uint8_t>(), static_cast<std::size_t>(source.numel()), bytes.scale, bytes.shift,
+              result.data_ptr<float>());
+  return result;
+}
+
+}  // namespace lehi::data

@@ -40,7 +40,7 @@ Scores evaluate(const std::function<torch::Tensor(const torch::Tensor&)>& predic
   for (std::int64_t first = 0; first < part.size(); first += rows_at_once) {
     const std::int64_t rows = std::min(rows_at_once, part.size() - first);
     const auto targets = part.targets.narrow(0, first, rows);
-    const auto predictions = predict(part.inputs.narrow(0, first, rows));
+    const auto predictions = predict(part.values(first, rows));
     loss.evaluate(predictions, targets, {}, evaluation);
     sum += evaluation.sum;
     count += evaluation.count;

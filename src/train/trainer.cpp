@@ -8,7 +8,6 @@
 #include "data/permutation.h"
 #include "lehi/error.h"
 #include "lehi/runtime.h"
-#include "model/mlp_rows.h"
 #include "runtime/message.h"
 #include "train/evaluate.h"
 #include "train/json_file.h"
@@ -102,8 +101,8 @@ void Trainer::prepare_epoch(std::int64_t epoch) {
 // The rows at places first, first + 1, ... of the epoch's order, into buffers that live on.
 void Trainer::take_rows(std::int64_t first, std::int64_t rows) {
   const auto index = order_.narrow(0, first, rows);
-  model::take_rows(dataset_.train.inputs, index, inputs_);
-  model::take_rows(dataset_.train.targets, index, targets_);
+  dataset_.train.take_values(index, inputs_);
+  data::take_rows(dataset_.train.targets, index, targets_);
 }
 
 void Trainer::step() {

@@ -43,10 +43,10 @@ TEST(LoadDataset, ImagesAreFlattenedAndNormalised) {
   EXPECT_EQ(data.inputs, 784);
   EXPECT_EQ(data.outputs, 10);
   ASSERT_THAT(data.train.inputs.sizes(), ElementsAre(3, 784));
-  EXPECT_EQ(data.train.inputs.dtype(), torch::kFloat32);
+  EXPECT_EQ(data.train.values().dtype(), torch::kFloat32);
   EXPECT_TRUE(data.train.targets.equal(torch::tensor({0, 3, 9}, torch::kInt64)));
-  EXPECT_NEAR(data.train.inputs[1][500].item<double>(), (0.2 - 0.1307) / 0.3081, 1e-6);
-  EXPECT_NEAR(data.test.inputs[0][0].item<double>(), (1 - 0.1307) / 0.3081, 1e-6);
+  EXPECT_NEAR(data.train.values()[1][500].item<double>(), (0.2 - 0.1307) / 0.3081, 1e-6);
+  EXPECT_NEAR(data.test.values()[0][0].item<double>(), (1 - 0.1307) / 0.3081, 1e-6);
   EXPECT_FALSE(data.validation.has_value());
   EXPECT_THAT(data.notices, ElementsAre(HasSubstr("3 training and 1 test records instead of 60000 and 10000")));
 }
@@ -152,7 +152,7 @@ TEST(RealData, FashionMnistIsWhole) {
   EXPECT_TRUE((torch::bincount(data.train.targets) == 6000).all().item<bool>());
   EXPECT_TRUE((torch::bincount(data.test.targets) == 1000).all().item<bool>());
   // The constants are the pixels' mean and std rounded to four digits.
-  const auto pixels = data.train.inputs.to(torch::kFloat64);
+  const auto pixels = data.train.values().to(torch::kFloat64);
   EXPECT_NEAR(pixels.mean().item<double>(), 0.0, 5e-4);
   EXPECT_NEAR(pixels.std().item<double>(), 1.0, 5e-4);
 }

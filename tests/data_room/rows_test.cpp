@@ -1,12 +1,12 @@
 // Rows by index against torch's index_select.
-#include "model/mlp_rows.h"
+#include "data/rows.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
 #include "support/support.h"
 
-namespace lehi::model {
+namespace lehi::data {
 namespace {
 
 using lehi::testing::message_of;
@@ -26,6 +26,23 @@ TEST(TakeRows, IsTorchsIndexSelect) {
       }
     }
   }
+}
+
+TEST(TakeRows, BytesAreScaledOnTheWay) {
+  const auto from = torch::randint(0, 256, {50, 37}).to(torch::kUInt8);
+  const auto rows = torch::randint(0, 50, {21}, torch::kInt64);
+  const ByteScale bytes{0.0127F, -0.42F};
+  torch::Tensor buffer;
+  take_rows(from, rows, bytes, buffer);
+  ASSERT_EQ(buffer.dtype(), torch::kFloat32);
+  const auto exact = from.to(torch::kFloat64) * double{bytes.scale} + double{bytes.shift};
+  // One rounding of at most 255 * scale, one of the sum.
+  EXPECT_LE((buffer - exact.index_select(0, rows)).abs().max().item<double>(), 4e-7);
+  EXPECT_TRUE(same_bits(buffer, scaled(from, bytes).index_select(0, rows)));
+  EXPECT_EQ(message_of([&] {
+              take_rows(torch::zeros({2, 2}), torch::arange(2), bytes, buffer);
+            }),
+            "take_rows: expected uint8 to scale, not Float");
 }
 
 TEST(TakeRows, TheBufferIsUsedAgain) {
@@ -64,4 +81,4 @@ TEST(TakeRows, WhatDoesNotFitIsRefused) {
 }
 
 }  // namespace
-}  // namespace lehi::model
+}  // namespace lehi::data
