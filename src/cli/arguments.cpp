@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 namespace lehi::cli {
@@ -16,22 +15,6 @@ std::optional<double> finite_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
   return value;
-}
-
-// Insertions, deletions and replacements that make one word of the other (Levenshtein).
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const auto replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -68,19 +51,6 @@ CLI::Validator finite() {
             return finite_number(text) ? std::string() : fmt::format("'{}' is not a finite number", text);
           },
           ""};
-}
-
-std::string nearest_name(std::string_view wrong, const std::vector<std::string>& known) {
-  std::string best;
-  std::size_t least = wrong.size() / 2 + 1;  // half of the letters wrong is no typing mistake
-  for (const auto& name : known) {
-    const auto distance = edit_distance(wrong, name);
-    if (distance < least) {
-      least = distance;
-      best = name;
-    }
-  }
-  return best;
 }
 
 }  // namespace lehi::cli

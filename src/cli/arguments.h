@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "runtime/nearest.h"
 
 namespace lehi::cli {
 
@@ -26,7 +27,6 @@ std::vector<double> parse_numbers(std::string_view option, std::string_view text
 /// For options whose value is a double: CLI11 would accept nan and inf.
 CLI::Validator finite();
 
-/// The known name that `wrong` is most probably meant to be, or "" when none is near.
-std::string nearest_name(std::string_view wrong, const std::vector<std::string>& known);
+using lehi::nearest_name;
 
 }  // namespace lehi::cli

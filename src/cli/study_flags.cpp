@@ -12,6 +12,7 @@
 #include "data/dataset.h"
 #include "lehi/runtime.h"
 #include "report/document.h"
+#include "study/study_toml.h"
 #include "train/files.h"
 
 namespace lehi::cli {
@@ -37,10 +38,10 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
 }
 
 // runs/compare-mnist-20240506T070809Z
-std::string default_directory(const std::string& kind, const std::vector<study::PlannedRun>& plan) {
+std::string default_directory(const std::string& kind, const std::string& what) {
   std::string time = train::utc_now();
   std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
-  const auto name = fmt::format("runs/{}-{}-{}", kind, study::short_task(plan.front().config.task), time);
+  const auto name = fmt::format("runs/{}-{}-{}", kind, what, time);
   std::string free = name;
   for (int i = 2; std::filesystem::exists(free); ++i) free = fmt::format("{}-{}", name, i);
   return free;
@@ -70,20 +71,49 @@ void tell_failures(const study::Study& study, const StudyConfig& config, std::os
                      go_on(config));
 }
 
+// Those that say what is run, not where and how.
+std::vector<std::string> flags_that_choose(const StudyFlags& flags) {
+  auto given = flags.chose_runs;
+  if (!flags.rates.empty()) given.emplace_back("--lrs");
+  if (flags.best > 0) given.emplace_back("--best");
+  if (!flags.run.preset.empty()) given.emplace_back("--preset");
+  if (!flags.run.file.empty()) given.emplace_back("--config");
+  if (!flags.run.set.empty()) given.emplace_back("--set");
+  for (const auto& setting : flags.run.own) given.push_back(setting.source);
+  return given;
+}
+
+study::PlanRequest plan_request(const StudyFlags& flags, study::Rates default_rates) {
+  const auto run = config_request(flags.run);
+  study::PlanRequest request{.tasks = flags.tasks,
+                             .preset = run.preset,
+                             .file = run.file,
+                             .optimizers = study::split_optimizers("--optimizers", flags.optimizers),
+                             .rates = {},
+                             .default_rates = default_rates,
+                             .seeds = parse_seeds(flags.seeds),
+                             .settings = run.settings};
+  if (!flags.rates.empty()) request.rates = parse_numbers("--lrs", flags.rates);
+  request.best = flags.best;
+  return request;
+}
+
 }  // namespace
 
 void add_study_flags(CLI::App& app, StudyFlags& flags) {
   const std::string group = "Study";
-  const auto note_choice = [&flags](const std::string&) { flags.chose_runs = true; };
+  const auto note = [&flags](const char* flag) {
+    return [&flags, flag](const std::string&) { flags.chose_runs.emplace_back(flag); };
+  };
   app.add_option("--optimizers", flags.optimizers,
                  "names separated by commas; lehi-gn[mix=max,refresh_every=5] changes keys of [optimizer] for one, "
                  "momentum-control is sgd at lehi's matched rate")
       ->capture_default_str()
-      ->each(note_choice)
+      ->each(note("--optimizers"))
       ->group(group);
   app.add_option("--seeds", flags.seeds, "whole numbers separated by commas")
       ->capture_default_str()
-      ->each(note_choice)
+      ->each(note("--seeds"))
       ->group(group);
   app.add_option("--jobs", flags.jobs, "runs at once; default: the cores that this process may use")
       ->check(CLI::Range(1, 1024))
@@ -108,35 +138,45 @@ StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study
   config.jobs = flags.jobs > 0 ? flags.jobs : runtime::describe_host().cores;
   if (flags.resume && flags.out.empty()) throw UsageError("--resume needs --out, the directory of the study.");
   if (flags.retry_failed && !flags.resume) throw UsageError("--retry-failed needs --resume and --out.");
-  if (flags.tasks.empty()) {
+  const auto chosen = flags_that_choose(flags);
+  study::StudyPlan plan;
+  if (!flags.study.empty()) {
+    if (!flags.tasks.empty() || !chosen.empty()) {
+      throw UsageError(fmt::format("--study chooses tasks and runs: leave out {}, or write it into {}.",
+                                   flags.tasks.empty() ? chosen.front() : "the task", flags.study));
+    }
+    plan = study::make_study_plan(study::read_study_file(flags.study));
+  } else if (!flags.tasks.empty()) {
+    plan = study::make_study_plan({plan_request(flags, default_rates)});
+  } else {
     if (!flags.resume) throw UsageError("name a task; `lehi list tasks` shows them.");
-    const auto& run = flags.run;
-    if (!run.own.empty() || !run.set.empty() || !run.file.empty() || !run.preset.empty() || !flags.rates.empty() ||
-        flags.chose_runs) {
-      throw UsageError("name the task too: without it --resume takes the study of the directory as it is.");
+    if (!chosen.empty()) {
+      throw UsageError(fmt::format(
+          "name the task too, or leave out {}: without a task --resume takes the study of the directory as it is.",
+          chosen.front()));
     }
     return config;
   }
-  auto request = config_request(flags.run);
-  study::PlanRequest plan{.tasks = flags.tasks,
-                          .preset = request.preset,
-                          .file = request.file,
-                          .optimizers = study::split_optimizers("--optimizers", flags.optimizers),
-                          .rates = {},
-                          .default_rates = default_rates,
-                          .seeds = parse_seeds(flags.seeds),
-                          .settings = request.settings};
-  if (!flags.rates.empty()) plan.rates = parse_numbers("--lrs", flags.rates);
-  config.plan = study::make_plan(plan);
-  if (config.directory.empty()) config.directory = default_directory(kind, config.plan);
+  config.plan = std::move(plan.runs);
+  config.seconds = std::move(plan.seconds);
+  if (config.directory.empty()) {
+    const auto what = flags.study.empty() ? study::short_task(config.plan.front().config.task)
+                                          : study::safe_name(std::filesystem::path(flags.study).stem().string());
+    config.directory = default_directory(kind, what);
+  }
   return config;
 }
 
 int run_study_command(const StudyConfig& config, std::ostream& err,
                       const std::function<void(const study::Study&)>& show) {
   auto plan = config.plan;
-  if (plan.empty()) plan = study::read_plan(config.directory, study::read_study(config.directory));
   study::RunnerRequest request;
+  request.seconds = config.seconds;
+  if (plan.empty()) {
+    const auto there = study::read_study(config.directory);
+    plan = study::read_plan(config.directory, there);
+    request.seconds = there.seconds;
+  }
   request.directory = config.directory;
   request.kind = config.kind;
   request.command_line = {"lehi", config.kind};

@@ -20,17 +20,20 @@ struct StudyFlags {
   std::string optimizers;  ///< set to its default before add_study_flags(); so are the seeds
   std::string seeds;
   std::string rates;
-  int jobs = 0;  ///< 0: as many as there are cores
+  std::size_t best = 0;  ///< --best: two phases; 0: one
+  std::string study;     ///< --study: a file that chooses everything but where and how it runs
+  int jobs = 0;          ///< 0: as many as there are cores
   std::string out;
   bool resume = false;
   bool retry_failed = false;
-  bool chose_runs = false;  ///< --optimizers or --seeds was given
+  std::vector<std::string> chose_runs;  ///< which of --optimizers and --seeds were given
 };
 
 /// A study that was chosen on the command line.
 struct StudyConfig {
-  std::string kind;                     ///< the command's name
-  std::vector<study::PlannedRun> plan;  ///< empty: that of the directory, which is resumed
+  std::string kind;                         ///< the command's name
+  std::vector<study::PlannedRun> plan;      ///< of the first phase; empty: that of the directory, which is resumed
+  std::vector<study::SecondPhase> seconds;  ///< of a two-phase study
   std::string directory;
   std::string data_dir;
   int jobs = 1;

@@ -1,24 +1,49 @@
 #include "cli/sweep.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/arguments.h"
+#include "cli/report.h"
 #include "report/document.h"
 #include "report/study_report.h"
+#include "study/study_toml.h"
 
 namespace lehi::cli {
+namespace {
+
+// "lehi sweep protein, mnist"
+std::string title_of(const study::Study& study) {
+  std::vector<std::string> tasks;
+  for (const auto& run : study.runs) {
+    const auto task = study::short_task(run.task);
+    if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(task);
+  }
+  return fmt::format("lehi sweep {}", fmt::join(tasks, ", "));
+}
+
+}  // namespace
 
 StudyConfig parse_sweep(const Arguments& arguments) {
   StudyFlags flags;
   bool json = false;
-  flags.optimizers = "lehi,lehibrid,adam,adamw";
+  flags.optimizers = fmt::format("{}", fmt::join(study::default_optimizers(), ","));
   flags.seeds = "0";
   CLI::App app("Trains every optimizer with every learning rate and seed, and shows the scores by rate.", "lehi sweep");
   app.add_option("tasks", flags.tasks, "names of `lehi list tasks`, or csv:FILE; not needed with --resume");
   app.add_option("--lrs", flags.rates, "learning rates separated by commas; default: judge.rates of the task's preset")
+      ->group("Study");
+  app.add_option("--best", flags.best,
+                 "two phases, as in the paper: every rate with the first seed, then the K best rates of each optimizer "
+                 "with the other seeds; default: every rate with every seed")
+      ->option_text("K")
+      ->check(CLI::Range(1, 1000))
+      ->group("Study");
+  app.add_option("--study", flags.study, "a TOML file that names tasks, optimizers, rates, seeds and settings instead")
       ->group("Study");
   add_study_flags(app, flags);
   app.add_flag("--json", json, "print study.json instead of the table");
@@ -27,6 +52,8 @@ StudyConfig parse_sweep(const Arguments& arguments) {
       "  lehi sweep protein --out runs/protein\n"
       "  lehi sweep mnist --optimizers lehi,lehi-gn,adam --lrs 3e-4,1e-3,3e-3 --seeds 0,1,2 --validation 0.1 --out "
       "runs/a\n"
+      "  lehi sweep protein mnist --seeds 0,1,2 --best 3 --out runs/b\n"
+      "  lehi sweep --study configs/studies/paper.toml --out runs/paper\n"
       "  lehi sweep --resume --out runs/a\n"
       "  lehi report runs/a --markdown a.md");
   parse_arguments(app, arguments);
@@ -39,10 +66,11 @@ int run_sweep(const StudyConfig& config, std::ostream& out, std::ostream& err) {
   return run_study_command(config, err, [&](const study::Study& study) {
     std::vector<std::string> warnings;
     const auto tables = report::score_tables(study, warnings);
+    const auto page = write_study_page(config.directory, title_of(study));
     if (config.json) {
       out << study::to_json(study).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
     } else {
-      out << report::to_text(tables) << "\nruns: " << config.directory << '\n';
+      out << report::to_text(tables) << "\nruns: " << config.directory << "\nreport: " << page << '\n';
     }
     for (const auto& warning : warnings) err << "lehi: warning: " << warning << '\n';
   });

@@ -1,4 +1,4 @@
-// `lehi sweep`: optimizers x learning rates x seeds on one or more tasks, and the scores by rate.
+// `lehi sweep`: optimizers x learning rates x seeds on one or more tasks, in one phase or two, and the scores by rate.
 #pragma once
 
 #include <iosfwd>

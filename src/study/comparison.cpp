@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
-#include "study/selection.h"
-#include "train/files.h"
+#include "study/json.h"
 #include "train/metrics_log.h"
 
 namespace lehi::study {
@@ -20,13 +18,11 @@ using nlohmann::ordered_json;
 
 std::vector<json> lines_of(const StudyRun& run, const std::filesystem::path& directory) {
   try {
-    return train::read_metrics(directory / run.directory / "metrics.jsonl");
-  } catch (const train::FileError&) {
+    return train::read_metrics(run_file(run, directory, "metrics.jsonl"));
+  } catch (const std::exception&) {
     return {};  // the table says "-", the run's status why
   }
 }
-
-ordered_json number_or_null(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(); }
 
 std::string baseline_of(const std::vector<VariantRuns>& groups) {
   const auto adam =
@@ -36,19 +32,42 @@ std::string baseline_of(const std::vector<VariantRuns>& groups) {
 
 }  // namespace
 
-std::optional<double> seconds_to_reach(const std::vector<json>& lines, const std::string& metric, double target) {
+std::optional<Effort> effort_to_reach(const std::vector<json>& lines, const std::string& metric, double target) {
   for (const json& line : lines) {
-    const auto value = line.find(metric);
-    const auto seconds = line.find("seconds");
-    if (value == line.end() || !value->is_number() || seconds == line.end() || !seconds->is_number()) continue;
-    if (!better(metric, target, value->get<double>())) return seconds->get<double>();
+    const double value = number_or_nan(line, metric.c_str());
+    if (!std::isfinite(value) || better(metric, target, value)) continue;
+    return Effort{number_or_nan(line, "seconds"), number_or_nan(line, "forward_passes"),
+                  number_or_nan(line, "backward_passes")};
   }
   return {};
 }
 
-double step_seconds(const StudyRun& run) {
-  const double fastest = run.number("step_seconds_min");
-  return fastest > 0.0 ? fastest : kNan;
+std::optional<double> seconds_to_reach(const std::vector<json>& lines, const std::string& metric, double target) {
+  const auto effort = effort_to_reach(lines, metric, target);
+  return effort ? std::optional(effort->seconds) : std::nullopt;
+}
+
+Reached reach_baseline(const RateRuns& runs, const RateRuns& baseline, const std::string& metric,
+                       const std::function<std::filesystem::path(const StudyRun&)>& place) {
+  std::map<std::uint64_t, double> targets;  // what the baseline ended with, by seed
+  for (const auto* run : baseline.runs) {
+    if (const double mean = run->mean(metric); std::isfinite(mean)) targets[run->seed] = mean;
+  }
+  Reached result;
+  std::vector<double> seconds, forward, backward;
+  for (const auto* run : runs.runs) {
+    const auto target = targets.find(run->seed);
+    if (!run->finished() || target == targets.end()) continue;
+    ++result.seeds;
+    const auto effort = effort_to_reach(lines_of(*run, place(*run)), metric, target->second);
+    if (!effort) continue;
+    ++result.reached;
+    seconds.push_back(effort->seconds);
+    forward.push_back(effort->forward_passes);
+    backward.push_back(effort->backward_passes);
+  }
+  result.effort = {mean_of(seconds), mean_of(forward), mean_of(backward)};
+  return result;
 }
 
 Comparison compare_runs(const Study& study, const std::filesystem::path& directory) {
@@ -59,40 +78,35 @@ Comparison compare_runs(const Study& study, const std::filesystem::path& directo
   result.window = study.runs.front().window;
   result.baseline = baseline_of(groups);
 
-  std::map<std::uint64_t, double> targets;  // what the baseline ended with, by seed
+  RateRuns baseline;  // at its only rate
   for (const auto& run : study.runs) {
-    if (run.variant == result.baseline && run.done()) targets[run.seed] = run.mean(result.metric);
+    if (run.variant == result.baseline) baseline.runs.push_back(&run);
   }
   for (const auto& group : groups) {
     for (const auto& rate : group.rates) {
       ComparisonRow row;
       row.variant = group.variant;
       row.lr = rate.lr;
-      std::vector<double> finals, times, steps, forward, backward;
+      std::vector<double> finals;
       for (const auto* run : rate.runs) {
         row.done += run->done() ? 1U : 0U;
         row.diverged += run->diverged() ? 1U : 0U;
         row.failed += run->status == train::RunStatus::failed ? 1U : 0U;
-        if (!run->finished()) continue;
-        finals.push_back(run->mean(result.metric));
-        if (const double seconds = step_seconds(*run); std::isfinite(seconds)) steps.push_back(seconds);
-        forward.push_back(run->number("forward_passes"));
-        backward.push_back(run->number("backward_passes"));
-        if (const double peak = run->number("peak_memory_bytes"); peak > row.peak_memory_bytes) {
-          row.peak_memory_bytes = peak;
-        }
-        const auto target = targets.find(run->seed);
-        if (target == targets.end() || !std::isfinite(target->second)) continue;
-        const auto seconds = seconds_to_reach(lines_of(*run, directory), result.metric, target->second);
-        if (seconds) times.push_back(*seconds);
+        if (run->finished()) finals.push_back(run->mean(result.metric));
       }
       row.unfinished = rate.runs.size() - row.done - row.diverged - row.failed;
       row.final = spread(finals);
-      row.reached = times.size();
-      row.seconds_to_baseline = mean_of(times);
-      row.step_seconds = steps.empty() ? kNan : *std::min_element(steps.begin(), steps.end());
-      row.forward_passes = mean_of(forward);
-      row.backward_passes = mean_of(backward);
+      const auto reached = reach_baseline(
+          rate, baseline, result.metric, [&](const StudyRun&) -> const auto& { return directory; });
+      row.reached = reached.reached;
+      row.seconds_to_baseline = reached.effort.seconds;
+      row.forward_to_baseline = reached.effort.forward_passes;
+      row.backward_to_baseline = reached.effort.backward_passes;
+      const auto cost = cost_of(rate);
+      row.step_seconds = cost.fastest_step;
+      row.forward_passes = cost.forward_passes;
+      row.backward_passes = cost.backward_passes;
+      row.peak_memory_bytes = std::isfinite(cost.peak_memory_bytes) ? cost.peak_memory_bytes : 0.0;
       result.rows.push_back(row);
     }
   }
@@ -127,6 +141,8 @@ ordered_json to_json(const Comparison& comparison) {
                     {"failed", row.failed},
                     {"unfinished", row.unfinished},
                     {"seconds_to_baseline", number_or_null(row.seconds_to_baseline)},
+                    {"forward_passes_to_baseline", number_or_null(row.forward_to_baseline)},
+                    {"backward_passes_to_baseline", number_or_null(row.backward_to_baseline)},
                     {"reached_baseline", row.reached},
                     {"step_seconds", number_or_null(row.step_seconds)},
                     {"relative_step_seconds", number_or_null(row.relative_step)},

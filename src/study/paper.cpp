@@ -11,6 +11,12 @@
 namespace lehi::study {
 namespace {
 
+PaperCell cell_from(const nlohmann::json& cell, const std::string& where) {
+  return {.lr = train::number_field(cell, "lr", where),
+          .mean = train::number_field(cell, "mean", where),
+          .two_std = train::number_field(cell, "two_std", where)};
+}
+
 std::map<std::string, PaperTask> read_tables() {
   const std::string where = "configs/paper_tables.json";
   const auto text = train::embedded_text("paper_tables.json");
@@ -23,14 +29,28 @@ std::map<std::string, PaperTask> read_tables() {
     table.window = train::count_field(values, "window", where);
     for (const auto& [optimizer, cells] : train::object_field(values, "lr_search", where).items()) {
       for (const auto& cell : cells) {
-        table.search[optimizer].push_back({.lr = train::number_field(cell, "lr", where),
-                                           .mean = train::number_field(cell, "mean", where),
-                                           .two_std = train::number_field(cell, "two_std", where)});
+        table.search[optimizer].push_back(cell_from(cell, where));
       }
+    }
+    for (const auto& cell : train::field(values, "three_seed_summary", where)) {
+      table.summary[train::text_field(cell, "optimizer", where)].push_back(cell_from(cell, where));
     }
     tables[task] = std::move(table);
   }
   return tables;
+}
+
+using PaperCells = std::map<std::string, std::vector<PaperCell>>;
+
+const PaperCell* cell_of(std::string_view task, PaperCells PaperTask::*part, std::string_view optimizer, double lr) {
+  const auto table = paper_tables().find(std::string(task));
+  if (table == paper_tables().end()) return nullptr;
+  const auto& rows = table->second.*part;
+  const auto cells = rows.find(std::string(optimizer));
+  if (cells == rows.end()) return nullptr;
+  const auto cell = std::find_if(cells->second.begin(), cells->second.end(),
+                                 [lr](const auto& candidate) { return std::abs(candidate.lr - lr) <= 1e-9 * lr; });
+  return cell != cells->second.end() ? &*cell : nullptr;
 }
 
 }  // namespace
@@ -41,13 +61,11 @@ const std::map<std::string, PaperTask>& paper_tables() {
 }
 
 const PaperCell* paper_cell(std::string_view task, std::string_view optimizer, double lr) {
-  const auto table = paper_tables().find(std::string(task));
-  if (table == paper_tables().end()) return nullptr;
-  const auto cells = table->second.search.find(std::string(optimizer));
-  if (cells == table->second.search.end()) return nullptr;
-  const auto cell = std::find_if(cells->second.begin(), cells->second.end(),
-                                 [lr](const auto& candidate) { return std::abs(candidate.lr - lr) <= 1e-9 * lr; });
-  return cell != cells->second.end() ? &*cell : nullptr;
+  return cell_of(task, &PaperTask::search, optimizer, lr);
+}
+
+const PaperCell* paper_summary_cell(std::string_view task, std::string_view optimizer, double lr) {
+  return cell_of(task, &PaperTask::summary, optimizer, lr);
 }
 
 double paper_tolerance(std::string_view metric, const PaperCell& cell) {

@@ -9,7 +9,7 @@
 
 namespace lehi::study {
 
-/// One cell of a learning-rate table: seed 0, over the last `window` evaluations.
+/// One cell of a learning-rate table: of `search` with seed 0, over the last `window` evaluations.
 struct PaperCell {
   double lr = 0.0;
   double mean = 0.0;
@@ -19,7 +19,8 @@ struct PaperCell {
 struct PaperTask {
   std::string metric;
   std::int64_t window = 0;
-  std::map<std::string, std::vector<PaperCell>> search;  ///< by optimizer, rates ascending
+  std::map<std::string, std::vector<PaperCell>> search;   ///< by optimizer, rates ascending
+  std::map<std::string, std::vector<PaperCell>> summary;  ///< the same of the rates that have three seeds
 };
 
 /// By task. Throws train::FileError when the built-in file is damaged, which a test forbids.
@@ -27,6 +28,10 @@ const std::map<std::string, PaperTask>& paper_tables();
 
 /// Null when the paper has no such cell.
 const PaperCell* paper_cell(std::string_view task, std::string_view optimizer, double lr);
+
+/// Mean and two_std of the curve averaged over seeds 0, 1 and 2, over the last `window` evaluations (selection.h:
+/// seed_averaged); null when the paper has no such cell.
+const PaperCell* paper_summary_cell(std::string_view task, std::string_view optimizer, double lr);
 
 /// How far a measurement may be off to count as reproduced: twice the paper's two_std, but at least 2.5 % of a loss and
 /// 0.5 points of an accuracy.

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 #include "runtime/message.h"
+#include "runtime/nearest.h"
 
 namespace lehi::study {
 namespace {
@@ -75,111 +77,173 @@ std::string directory_name(const PlannedRun& run) {
                      run.config.optimizer.group.lr, run.config.seed);
 }
 
-}  // namespace
+void check_rates(const std::vector<double>& rates) {
+  refuse_repeats("learning rate", rates);
+  for (const double rate : rates) {
+    if (!(rate > 0.0)) refuse("a learning rate of the study is {}, but must be greater than 0", rate);
+  }
+}
 
-std::vector<PlannedRun> make_plan(const PlanRequest& request) {
+void check_request(const PlanRequest& request) {
   refuse_repeats("task", request.tasks);
   refuse_repeats("optimizer", request.optimizers);
   refuse_repeats("seed", request.seeds);
-  if (!request.rates.empty()) refuse_repeats("learning rate", request.rates);
-  for (const double rate : request.rates) {
-    if (!(rate > 0.0)) refuse("a learning rate of the study is {}, but must be greater than 0", rate);
-  }
-  std::vector<train::OptimizerChoice> choices;
-  for (const auto& text : request.optimizers) choices.push_back(parse_choice(text));
-
-  // The rates of every optimizer on every task; the longest list sets the pace.
-  struct Row {
-    std::size_t choice = 0;
-    train::RunConfig config;  ///< of the first seed
-    std::vector<double> rates;
-  };
-  std::vector<std::vector<Row>> tasks;
-  std::size_t longest = 0;
-  for (const auto& task : request.tasks) {
-    auto& rows = tasks.emplace_back();
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      const bool control = choices[i].text == kMomentumControl;
-      const double factor = rate_factor(request, task, choices[i]);
-      auto config = resolve_run(request, task, choices[i], request.seeds.front());
-      std::vector<double> rates = {config.optimizer.group.lr};
-      if (control) rates = {resolve_run(request, task, parse_choice("lehi"), 0).optimizer.group.lr};
-      if (!names_its_rate(choices[i])) {
-        if (!request.rates.empty()) rates = request.rates;
-        if (request.rates.empty() && request.default_rates == Rates::grid) rates = config.judge.rates;
-      }
-      if (rates.empty()) refuse("task {} has no judge.rates to search: name them with --lrs", task);
-      if (control) {
-        for (double& rate : rates) rate = short_number(rate * factor);
-      }
-      std::sort(rates.begin(), rates.end());
-      longest = std::max(longest, rates.size());
-      rows.push_back({i, std::move(config), std::move(rates)});
+  if (!request.rates.empty()) check_rates(request.rates);
+  for (const auto& [optimizer, rates] : request.rates_of) {
+    check_rates(rates);
+    if (std::find(request.optimizers.begin(), request.optimizers.end(), optimizer) == request.optimizers.end()) {
+      refuse("rates are given for {}, which the study does not train{}", optimizer,
+             suggestion(optimizer, request.optimizers));
     }
   }
+  if (request.best > 0 && request.seeds.size() < 2) {
+    refuse("the best {} of the rates are to get more seeds, but the study has one seed only: name others too",
+           request.best);
+  }
+}
 
-  std::vector<PlannedRun> plan;
-  std::set<std::string> taken;
-  for (const std::uint64_t seed : request.seeds) {
-    for (const auto& rows : tasks) {
-      for (std::size_t position = 0; position < longest; ++position) {
-        for (const Row& row : rows) {
-          if (position >= row.rates.size()) continue;
-          PlannedRun run{.directory = "", .variant = choices[row.choice].text, .config = row.config};
-          run.config.seed = seed;
-          run.config.optimizer.seed = seed;
-          run.config.optimizer.group.lr = row.rates[position];
-          train::check(run.config);
-          run.directory = unique_name(directory_name(run), taken);
-          plan.push_back(std::move(run));
-        }
-      }
-    }
+/// A mistake in a file is the file's.
+template <class Action>
+void blame_origin(const Origin& origin, Action&& action) {
+  try {
+    action();
+  } catch (const std::invalid_argument& error) {
+    if (origin.file.empty()) throw;
+    const std::string text = error.what();  // a setting names its own line
+    if (text.starts_with(origin.file + ", line ")) throw train::ConfigError(text);
+    throw train::ConfigError(fmt::format("{}, line {}: {}", origin.file, origin.line, text));
+  }
+}
+
+/// One optimizer on one task.
+struct OptimizerPlan {
+  train::OptimizerChoice choice;
+  train::RunConfig config;  ///< of the first seed
+  std::vector<double> rates;
+};
+
+struct TaskPlan {
+  std::string task;  ///< as its runs name it
+  std::vector<OptimizerPlan> optimizers;
+  std::vector<std::uint64_t> seeds;  ///< of the first phase
+  std::optional<SecondPhase> second;
+};
+
+// What the request lists, or nothing.
+const std::vector<double>& listed_rates(const PlanRequest& request, const train::OptimizerChoice& choice) {
+  auto own = request.rates_of.find(choice.text);
+  if (own == request.rates_of.end() && choice.text == kMomentumControl) own = request.rates_of.find("lehi");
+  if (own == request.rates_of.end()) return request.rates;
+  if (names_its_rate(choice)) refuse("{} names its own learning rate, but others are given for it too", choice.text);
+  return own->second;
+}
+
+OptimizerPlan plan_optimizer(const PlanRequest& request, const std::string& task, const std::string& text) {
+  auto choice = parse_choice(text);
+  const bool control = choice.text == kMomentumControl;
+  const double factor = rate_factor(request, task, choice);
+  auto config = resolve_run(request, task, choice, request.seeds.front());
+  std::vector<double> rates = {config.optimizer.group.lr};
+  if (control) rates = {resolve_run(request, task, parse_choice("lehi"), 0).optimizer.group.lr};
+  const auto& listed = listed_rates(request, choice);
+  if (!names_its_rate(choice)) {
+    if (!listed.empty()) rates = listed;
+    if (listed.empty() && request.default_rates == Rates::grid) rates = config.judge.rates;
+  }
+  if (rates.empty()) refuse("task {} has no judge.rates to search: name them with --lrs", task);
+  if (control) {
+    for (double& rate : rates) rate = short_number(rate * factor);
+  }
+  std::sort(rates.begin(), rates.end());
+  for (const double rate : rates) {
+    config.optimizer.group.lr = rate;
+    train::check(config);
+  }
+  return {std::move(choice), std::move(config), std::move(rates)};
+}
+
+TaskPlan plan_task(const PlanRequest& request, const std::string& task) {
+  TaskPlan plan;
+  for (const auto& text : request.optimizers) plan.optimizers.push_back(plan_optimizer(request, task, text));
+  plan.task = plan.optimizers.front().config.task;
+  plan.seeds = request.seeds;
+  if (request.best > 0) {
+    plan.second = SecondPhase{plan.task, request.best, {request.seeds.begin() + 1, request.seeds.end()}};
+    plan.seeds.resize(1);
   }
   return plan;
 }
 
-std::vector<std::string> split_optimizers(std::string_view option, std::string_view text) {
-  std::vector<std::string> pieces(1);
-  int depth = 0;
-  for (const char c : text) {
-    if (c == '[') ++depth;
-    if (c == ']') --depth;
-    if (c == ',' && depth == 0) {
-      pieces.emplace_back();
-    } else {
-      pieces.back() += c;
-    }
-  }
-  if (depth != 0) refuse("{}: '{}' has a bracket without its other half", option, text);
-  for (const auto& piece : pieces) {
-    if (piece.empty()) refuse("{}: '{}' has an empty name; expected names separated by commas", option, text);
-  }
-  return pieces;
+PlannedRun with_seed(PlannedRun run, std::uint64_t seed, std::set<std::string>& taken) {
+  run.config.seed = seed;
+  run.config.optimizer.seed = seed;
+  run.directory = unique_name(directory_name(run), taken);
+  return run;
 }
 
-std::string safe_name(std::string_view text) {
-  constexpr std::size_t longest = 80;
-  std::string name;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-                       c == '-' || c == '_' || c == '+';
-    if (plain) {
-      name += c;
-    } else if (!name.empty() && name.back() != '_') {
-      name += '_';
+// All optimizers with their smallest rates, then with their next ones: the longest list sets the pace.
+void add_runs(const TaskPlan& task, std::uint64_t seed, std::set<std::string>& taken, std::vector<PlannedRun>& runs) {
+  std::size_t longest = 0;
+  for (const auto& optimizer : task.optimizers) longest = std::max(longest, optimizer.rates.size());
+  for (std::size_t position = 0; position < longest; ++position) {
+    for (const auto& [choice, config, rates] : task.optimizers) {
+      if (position >= rates.size()) continue;
+      PlannedRun run{.directory = "", .variant = choice.text, .config = config};
+      run.config.optimizer.group.lr = rates[position];
+      runs.push_back(with_seed(std::move(run), seed, taken));
     }
   }
-  name.erase(0, name.find_first_not_of(".-_"));
-  if (name.size() > longest) name.resize(longest);
-  name.erase(name.find_last_not_of(".-_") + 1);
-  return name.empty() ? "x" : name;
 }
 
-std::string short_task(std::string_view task) {
-  constexpr std::string_view csv = "csv:";
-  if (!task.starts_with(csv)) return safe_name(task);
-  return "csv-" + safe_name(std::filesystem::path(task.substr(csv.size())).stem().string());
+}  // namespace
+
+StudyPlan make_study_plan(const std::vector<PlanRequest>& requests) {
+  std::vector<TaskPlan> tasks;
+  std::set<std::string> named;
+  std::size_t most_seeds = 0;
+  for (const auto& request : requests) {
+    blame_origin(request.origin, [&] {
+      check_request(request);
+      for (const auto& task : request.tasks) {
+        tasks.push_back(plan_task(request, task));
+        if (!named.insert(tasks.back().task).second) refuse("the study lists the task {} twice: name each once", task);
+      }
+    });
+    most_seeds = std::max(most_seeds, request.seeds.size());
+  }
+  if (tasks.empty()) refuse("the study has no task: name at least one");
+
+  StudyPlan plan;
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < most_seeds; ++i) {
+    for (const auto& task : tasks) {
+      if (i < task.seeds.size()) add_runs(task, task.seeds[i], taken, plan.runs);
+    }
+  }
+  for (auto& task : tasks) {
+    if (task.second) plan.seconds.push_back(std::move(*task.second));
+  }
+  return plan;
+}
+
+std::vector<PlannedRun> make_plan(const PlanRequest& request) { return make_study_plan({request}).runs; }
+
+std::vector<PlannedRun> second_phase_candidates(const std::vector<PlannedRun>& first,
+                                                const std::vector<SecondPhase>& seconds) {
+  std::vector<PlannedRun> candidates;
+  std::set<std::string> taken;
+  for (const auto& run : first) unique_name(run.directory, taken);
+  std::size_t most_seeds = 0;
+  for (const auto& second : seconds) most_seeds = std::max(most_seeds, second.seeds.size());
+  for (std::size_t i = 0; i < most_seeds; ++i) {
+    for (const auto& run : first) {
+      const auto second = std::find_if(seconds.begin(), seconds.end(),
+                                       [&](const auto& candidate) { return candidate.task == run.config.task; });
+      if (second == seconds.end() || i >= second->seeds.size()) continue;
+      candidates.push_back(with_seed(run, second->seeds[i], taken));
+    }
+  }
+  return candidates;
 }
 
 }  // namespace lehi::study

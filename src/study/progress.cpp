@@ -10,6 +10,7 @@
 #include <limits>
 #include <ostream>
 #include <string_view>
+#include <utility>
 
 #include "study/statistics.h"
 
@@ -67,8 +68,16 @@ Progress::Style Progress::style_for(bool terminal) {
   return style;
 }
 
-Progress::Progress(std::ostream& err, Style style, int jobs, const std::vector<StudyRun>& runs)
-    : err_(err), style_(style), jobs_(jobs), runs_(runs) {
+Progress::Progress(std::ostream& err, Style style, int jobs, const std::vector<StudyRun>& runs,
+                   std::vector<StudyRun> expected)
+    : err_(err), style_(style), jobs_(jobs) {
+  replace(runs, std::move(expected));
+}
+
+void Progress::replace(const std::vector<StudyRun>& runs, std::vector<StudyRun> expected) {
+  runs_ = runs;
+  expected_ = std::move(expected);
+  over_.clear();
   for (const auto& run : runs_) over_.push_back(run.finished() || run.status == train::RunStatus::failed);
 }
 
@@ -92,7 +101,7 @@ void Progress::ended(std::size_t run, const StudyRun& how, double now) {
   const auto& state = running_[run];
   const double seconds = now - state.since;
   const bool whole = how.done() && state.first && state.first->step * 10 < state.first->total;
-  if (whole) durations_[runs_[run].variant].push_back(seconds);
+  if (whole) durations_[kind_of(runs_[run])].push_back(seconds);
   running_.erase(run);
   over_[run] = true;
   runs_[run] = how;
@@ -119,32 +128,46 @@ std::optional<double> Progress::seconds_left(std::size_t run, double now) const 
   return std::max(left - (now - state.latest_at), 0.0);
 }
 
-// Waiting runs are taken to last as long as those of the same optimizer did or will, else as long as the others.
+// As long as those of the same task and optimizer did or will, else as those of the same task, else as all others.
+std::optional<double> Progress::expected_duration(const StudyRun& run, const Durations& known) {
+  if (const auto own = known.find(kind_of(run)); own != known.end()) return mean_of(own->second);
+  std::vector<double> same_task;
+  std::vector<double> all;
+  for (const auto& [kind, durations] : known) {
+    all.push_back(mean_of(durations));
+    if (kind.first == run.task) same_task.push_back(all.back());
+  }
+  if (all.empty()) return {};
+  return mean_of(same_task.empty() ? all : same_task);
+}
+
 std::optional<double> Progress::seconds_left(double now) const {
-  auto expected = durations_;
+  auto known = durations_;
   double sum = 0.0;
   double longest = 0.0;
   for (const auto& [run, state] : running_) {
     const auto left = seconds_left(run, now);
     if (!left) return {};
-    expected[runs_[run].variant].push_back(now - state.since + *left);
+    known[kind_of(runs_[run])].push_back(now - state.since + *left);
     sum += *left;
     longest = std::max(longest, *left);
   }
-  std::vector<double> all;
-  for (const auto& [variant, durations] : expected) all.push_back(mean_of(durations));
+  auto waiting = expected_;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (over_[i] || running_.count(i) != 0) continue;
-    if (all.empty()) return {};
-    const auto own = expected.find(runs_[i].variant);
-    sum += mean_of(own != expected.end() ? own->second : all);
+    if (!over_[i] && running_.count(i) == 0) waiting.push_back(runs_[i]);
+  }
+  for (const auto& run : waiting) {
+    const auto duration = expected_duration(run, known);
+    if (!duration) return {};
+    sum += *duration;
   }
   return std::max(longest, sum / jobs_);
 }
 
 std::string Progress::summary(double now) const {
   const auto over = std::count(over_.begin(), over_.end(), true);
-  std::string text = fmt::format("{} of {} runs ended, {} running", over, runs_.size(), running_.size());
+  std::string text =
+      fmt::format("{} of {} runs ended, {} running", over, runs_.size() + expected_.size(), running_.size());
   if (const auto left = left_text(seconds_left(now)); !left.empty()) text += ", " + left;
   return text;
 }

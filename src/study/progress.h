@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "study/study.h"
@@ -41,8 +42,13 @@ class Progress {
   /// Live when `terminal` is true and the environment has neither NO_COLOR nor TERM=dumb.
   static Style style_for(bool terminal);
 
-  /// `jobs` runs at once; of all `runs`, those that have ended already are not to run again.
-  Progress(std::ostream& err, Style style, int jobs, const std::vector<StudyRun>& runs);
+  /// `jobs` runs at once; of all `runs`, those that have ended already are not to run again. `expected` are runs that
+  /// will come later: they count in what is left.
+  Progress(std::ostream& err, Style style, int jobs, const std::vector<StudyRun>& runs,
+           std::vector<StudyRun> expected = {});
+
+  /// Another list of runs, of which none is running: when a study's second phase is known.
+  void replace(const std::vector<StudyRun>& runs, std::vector<StudyRun> expected);
 
   void started(std::size_t run, double now);
   void reported(std::size_t run, const StepReport& report, double now);
@@ -64,6 +70,12 @@ class Progress {
     double latest_at = 0.0;
   };
 
+  using TaskAndOptimizer = std::pair<std::string, std::string>;
+  using Durations = std::map<TaskAndOptimizer, std::vector<double>>;
+  static TaskAndOptimizer kind_of(const StudyRun& run) { return {run.task, run.variant}; }
+  /// Seconds that a run is taken to last; nothing while nothing is known.
+  static std::optional<double> expected_duration(const StudyRun& run, const Durations& known);
+
   std::string summary(double now) const;
   std::string line_of(std::size_t run, double now) const;
 
@@ -71,9 +83,10 @@ class Progress {
   Style style_;
   int jobs_;
   std::vector<StudyRun> runs_;
+  std::vector<StudyRun> expected_;
   std::vector<bool> over_;
   std::map<std::size_t, Running> running_;
-  std::map<std::string, std::vector<double>> durations_;  ///< of whole runs that ended, by optimizer
+  Durations durations_;  ///< of whole runs that ended
   double drawn_at_ = -1e9;
   int drawn_lines_ = 0;
 };

@@ -1,23 +1,23 @@
 #include "study/runner.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <list>
 #include <ostream>
+#include <set>
 #include <thread>
 
 #include "runtime/message.h"
 #include "runtime/signals.h"
+#include "study/opening.h"
 #include "study/process.h"
 #include "study/progress.h"
+#include "study/two_phase.h"
 #include "train/files.h"
 
 namespace lehi::study {
@@ -29,117 +29,6 @@ using train::RunStatus;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// The study's directory, opened and locked against other studies.
-class StudyLock {
- public:
-  explicit StudyLock(const fs::path& directory) : descriptor_(::open(directory.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) throw FileError("open", directory, errno);
-    // The runs of a study that was killed hold its lock until they are gone too, which takes a moment.
-    constexpr int tries = 20;
-    for (int i = 0; ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++i) {
-      const int error = errno;
-      if (error == EWOULDBLOCK && i < tries) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        continue;
-      }
-      ::close(descriptor_);
-      if (error != EWOULDBLOCK) throw FileError("lock", directory, error);
-      throw FileError(fmt::format("another lehi is running the study in {}; wait for it, or choose another --out",
-                                  directory.string()));
-    }
-  }
-  StudyLock(const StudyLock&) = delete;
-  StudyLock& operator=(const StudyLock&) = delete;
-  ~StudyLock() { ::close(descriptor_); }
-
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-// But for what a study that was killed at its first moment may have left, which goes away later.
-bool is_free(const fs::path& directory) {
-  std::error_code error;
-  fs::directory_iterator entries(directory, error);
-  if (error) throw FileError("read", directory, error.value());
-  return std::all_of(begin(entries), end(entries), [](const auto& entry) {
-    return entry.path().filename().string().starts_with(std::string(kStudyFile) + ".tmp-");
-  });
-}
-
-// What is in the directory already, before anything is written: nothing, or this very study.
-std::optional<Study> find_study(const std::vector<PlannedRun>& plan, const RunnerRequest& request) {
-  const auto& directory = request.directory;
-  std::error_code error;
-  const auto found = fs::status(directory, error);
-  if (!fs::exists(found)) return {};
-  if (!fs::is_directory(found)) {
-    throw FileError(fmt::format("{} is not a directory; choose another --out", directory.string()));
-  }
-  if (is_free(directory)) return {};
-  if (!fs::exists(directory / kStudyFile)) {
-    throw FileError(
-        fmt::format("{} holds something else than a study; choose another --out or empty it", directory.string()));
-  }
-  auto study = read_study(directory);
-  if (study.kind != request.kind) {
-    throw FileError(fmt::format("{} holds a study of `lehi {}`; choose another --out", directory.string(), study.kind));
-  }
-  const auto difference = plan_difference(directory, study, plan);
-  if (!difference.empty()) {
-    throw FileError(
-        fmt::format("{} holds a different study: {}; choose another --out", directory.string(), difference));
-  }
-  if (!request.resume) {
-    throw FileError(fmt::format("{} holds this study already; add --resume to go on with it, or choose another --out",
-                                directory.string()));
-  }
-  return study;
-}
-
-// study.json first: a study that is killed while it begins is then one that can be resumed.
-void write_beginning(const std::vector<PlannedRun>& plan, const fs::path& directory, const Study& study) {
-  write_study(directory, study);
-  for (const auto& run : plan) {
-    train::make_directories(directory / run.directory);
-    const auto file = directory / run.directory / "config.toml";
-    if (!fs::exists(file)) train::publish_text(file, train::to_toml(run.config));
-  }
-}
-
-// Of a beginning that failed (a full disk), nothing stays.
-void take_back(const std::vector<PlannedRun>& plan, const fs::path& directory, bool created) {
-  std::error_code ignored;
-  fs::remove(directory / kStudyFile, ignored);
-  for (const auto& run : plan) {
-    fs::remove(directory / run.directory / "config.toml", ignored);
-    fs::remove(directory / run.directory, ignored);  // only when it is empty
-  }
-  if (created) fs::remove(directory, ignored);
-}
-
-// The runs' directories know best, but for a run that died without a word: only study.json tells that it failed.
-void read_runs(const fs::path& directory, Study& study) {
-  for (auto& run : study.runs) {
-    const StudyRun before = run;
-    read_run(run, directory);
-    if (before.status == RunStatus::failed && !run.finished()) run = before;
-  }
-}
-
-// A name of a folder inside the study that leads elsewhere would have runs write there.
-void check_run_directories(const fs::path& directory, const std::vector<PlannedRun>& plan) {
-  for (const auto& run : plan) {
-    std::error_code error;
-    const auto found = fs::symlink_status(directory / run.directory, error);
-    if (fs::exists(found) && !fs::is_directory(found)) {
-      throw FileError(fmt::format("{} is in the way of a run: it is no directory; remove it",
-                                  (directory / run.directory).string()));
-    }
-  }
-}
-
 std::string outcome_text(int status) {
   if (WIFSIGNALED(status)) {
     const char* name = ::sigabbrev_np(WTERMSIG(status));
@@ -150,32 +39,34 @@ std::string outcome_text(int status) {
 
 class Runner {
  public:
-  Runner(const RunnerRequest& request, Study study, const StudyLock& lock, const runtime::SignalWatch& signals,
-         std::ostream& err)
+  Runner(const RunnerRequest& request, Study study, std::vector<PlannedRun> candidates, const StudyLock& lock,
+         const runtime::SignalWatch& signals, std::ostream& err)
       : request_(request),
         signals_(signals),
         lock_(lock),
         study_(std::move(study)),
-        progress_(err, Progress::style_for(request.terminal), request.jobs, study_.runs) {}
+        candidates_(std::move(candidates)),
+        progress_(err, Progress::style_for(request.terminal), request.jobs, study_.runs,
+                  expected_second_phase(study_, candidates_)) {}
 
   StudyOutcome run() {
     for (std::size_t i = 0; i < study_.runs.size(); ++i) {
       const auto& run = study_.runs[i];
       if (!run.finished() && (run.status != RunStatus::failed || request_.retry_failed)) waiting_.push_back(i);
     }
-    std::reverse(waiting_.begin(), waiting_.end());
-    if (!waiting_.empty()) study_.finished.clear();
-    while (!running_.empty() || (!waiting_.empty() && stop_ == 0)) {
-      if (stop_ == 0) start_some();
-      wait_for_output();
-      look_after_children();
-      pass_signal_on();
-      progress_.tick(now());
+    run_waiting();
+    auto second = choose_second_phase(study_, candidates_);
+    if (stop_ == 0 && !second.runs.empty()) {
+      begin_second_phase(second.runs);
+      run_waiting();
+      second.runs.clear();
     }
     progress_.clear();
-    const bool all_ended = std::all_of(study_.runs.begin(), study_.runs.end(), [](const auto& run) {
-      return run.finished() || run.status == RunStatus::failed;
-    });
+    for (const auto& notice : second.notices) progress_.say(notice);
+    const bool all_ended =
+        second.runs.empty() && std::all_of(study_.runs.begin(), study_.runs.end(), [](const auto& run) {
+          return run.finished() || run.status == RunStatus::failed;
+        });
     if (all_ended && study_.finished.empty()) study_.finished = train::utc_now();
     write_study(request_.directory, study_);
     const bool stopped = stop_ != 0 && !all_ended;
@@ -188,6 +79,34 @@ class Runner {
     Child child;
     std::string complaint;  ///< the last line on its standard error
   };
+
+  void run_waiting() {
+    std::reverse(waiting_.begin(), waiting_.end());
+    if (!waiting_.empty()) study_.finished.clear();
+    while (!running_.empty() || (!waiting_.empty() && stop_ == 0)) {
+      if (stop_ == 0) start_some();
+      wait_for_output();
+      look_after_children();
+      pass_signal_on();
+      progress_.tick(now());
+    }
+  }
+
+  // In study.json first, as a study's beginning is: from then on it is what a resumed study goes on with.
+  void begin_second_phase(const std::vector<PlannedRun>& chosen) {
+    add_second_phase(study_, chosen, candidates_);
+    check_run_directories(request_.directory, study_);
+    study_.finished.clear();
+    write_beginning(chosen, request_.directory, study_);
+    std::set<std::string> added;
+    for (const auto& run : chosen) added.insert(run.directory);
+    for (std::size_t i = 0; i < study_.runs.size(); ++i) {
+      if (added.count(study_.runs[i].directory) != 0) waiting_.push_back(i);
+    }
+    progress_.replace(study_.runs, {});
+    progress_.say(
+        fmt::format("second phase: {} runs, the best rates of each optimizer with the other seeds", chosen.size()));
+  }
 
   void start_some() {
     bool started = false;
@@ -274,6 +193,7 @@ class Runner {
   const runtime::SignalWatch& signals_;
   const StudyLock& lock_;
   Study study_;
+  const std::vector<PlannedRun> candidates_;  ///< for the second phase
   Progress progress_;
   std::vector<std::size_t> waiting_;  ///< the next one last
   std::list<Running> running_;
@@ -292,18 +212,23 @@ StudyOutcome run_study(const std::vector<PlannedRun>& plan, const RunnerRequest&
   train::make_directories(request.directory);
   const StudyLock lock(request.directory);
   auto study = find_study(plan, request);  // again: another study may just have ended here
-  check_run_directories(request.directory, plan);
-  train::remove_leftovers(request.directory);
   const bool fresh = !study;
-  if (fresh) study = new_study(request.kind, request.command_line, plan);
+  if (fresh) {
+    study = new_study(request.kind, request.command_line, plan);
+    study->seconds = request.seconds;
+  }
+  check_run_directories(request.directory, *study);
+  train::remove_leftovers(request.directory);
+  auto candidates = second_phase_candidates(plan, request.seconds);
+  const auto so_far = whole_plan(plan, *study, candidates);
   read_runs(request.directory, *study);
   try {
-    write_beginning(plan, request.directory, *study);
+    write_beginning(so_far, request.directory, *study);
   } catch (const FileError&) {
-    if (fresh) take_back(plan, request.directory, created);
+    if (fresh) take_back(so_far, request.directory, created);
     throw;
   }
-  return Runner(request, std::move(*study), lock, signals, err).run();
+  return Runner(request, std::move(*study), std::move(candidates), lock, signals, err).run();
 }
 
 }  // namespace lehi::study

@@ -22,6 +22,7 @@ struct RunnerRequest {
   bool resume = false;                    ///< a directory that holds this study already is fine
   bool retry_failed = false;              ///< run again what failed before
   bool terminal = false;                  ///< standard error is one
+  std::vector<SecondPhase> seconds = {};  ///< of a two-phase study, whose first phase the plan is
   /// Called before anything is written when there is something to run; throws what makes it pointless (missing data).
   std::function<void()> check = [] {};
 
@@ -36,9 +37,9 @@ struct StudyOutcome {
   int failed_code = 0;  ///< exit code that the failed runs agree on, 1 when they do not; 0: none failed
 };
 
-/// Writes the directory (config.toml of every run, study.json) and runs the plan. Progress goes to `err`.
-/// Throws train::FileError, having written nothing, when the directory can't be written, holds something else, is in
-/// use by another study, or holds this study and `resume` is false.
+/// Writes the directory (config.toml of every run, study.json) and runs the plan, then the second phase if there is
+/// one. Progress goes to `err`. Throws train::FileError, having written nothing, when the directory can't be written,
+/// holds something else, is in use by another study, or holds this study and `resume` is false.
 StudyOutcome run_study(const std::vector<PlannedRun>& plan, const RunnerRequest& request, std::ostream& err);
 
 }  // namespace lehi::study

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "runtime/message.h"
 
@@ -80,15 +81,21 @@ std::optional<Window> window_of(const std::vector<nlohmann::json>& lines, const 
     values.push_back(found->is_null() ? kNan : found->get<double>());
   }
   if (values.empty()) return {};
-  Window window{.count = static_cast<std::int64_t>(count), .mean = kNan, .two_std = kNan, .score = kNan};
-  if (!all_finite(values)) return window;
-  window.mean = mean_of(values);
-  window.score = window.mean;
-  if (values.size() > 1) {
-    const double std = std_of(values, window.mean);
-    window.two_std = 2.0 * std;
-    window.score += (larger_is_better(metric) ? -kScoreDeviations : kScoreDeviations) * std;
+  return window_over(metric, std::move(values));
+}
+
+Window window_over(std::string_view metric, std::vector<double> values) {
+  Window window{.count = static_cast<std::int64_t>(values.size()), .mean = kNan, .two_std = kNan, .score = kNan};
+  if (all_finite(values)) {
+    window.mean = mean_of(values);
+    window.score = window.mean;
+    if (values.size() > 1) {
+      const double std = std_of(values, window.mean);
+      window.two_std = 2.0 * std;
+      window.score += (larger_is_better(metric) ? -kScoreDeviations : kScoreDeviations) * std;
+    }
   }
+  window.values = std::move(values);
   return window;
 }
 
@@ -131,6 +138,7 @@ PairedDifference paired_difference(const std::vector<SeedValue>& values, const s
     if (!lost && !other_lost) result.differences.push_back(value - other->value);
   }
   result.mean = result.low = result.high = kNan;
+  result.bootstrap = bootstrap_mean(result.differences);
   const auto count = result.differences.size();
   if (count == 0) return result;
   result.mean = mean_of(result.differences);

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "study/bootstrap.h"
+
 namespace lehi::study {
 
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -33,7 +35,11 @@ struct Window {
   double mean = 0.0;       ///< NaN when one of them was not finite
   double two_std = 0.0;    ///< twice the standard deviation (n - 1); NaN when the mean is, or with one evaluation
   double score = 0.0;      ///< mean + 2 std for losses, mean - 2 std for accuracies; the mean with one evaluation
+  std::vector<double> values = {};  ///< the evaluations themselves, oldest first; none of a study of an earlier version
 };
+
+/// Of these evaluations, of which there is at least one.
+Window window_over(std::string_view metric, std::vector<double> values);
 
 /// Of `metric` in the last `size` lines (fewer when the run has fewer) of metrics.jsonl; nothing when a line lacks it.
 std::optional<Window> window_of(const std::vector<nlohmann::json>& lines, const std::string& metric, std::int64_t size);
@@ -61,6 +67,7 @@ struct PairedDifference {
   double mean = 0.0;  ///< NaN without differences
   double low = 0.0;   ///< 95 % interval of the mean, Student's t; NaN with fewer than two differences
   double high = 0.0;
+  Interval bootstrap = {};  ///< 95 % interval of the mean by resampling seeds, see bootstrap.h; NaN as the other
 };
 
 struct SeedValue {
@@ -73,7 +80,8 @@ PairedDifference paired_difference(const std::vector<SeedValue>& values, const s
 
 enum class Verdict { better, worse, unclear, unknown };
 
-/// better or worse when the interval leaves out 0, or when one of the two diverged and the other never did.
+/// better or worse when Student's interval leaves out 0, or when one of the two diverged and the other never did. The
+/// bootstrap's does not decide: with few seeds it is too narrow (bootstrap.h).
 Verdict verdict(std::string_view metric, const PairedDifference& difference);
 
 /// The same in words, e.g. "better than adam", "no clear difference from adam with 3 seeds".

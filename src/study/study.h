@@ -29,6 +29,8 @@ struct StudyRun {
   std::string directory;  ///< its name in the study's
   std::string metric;     ///< what it is judged by
   std::int64_t window = 1;
+  int phase = 1;         ///< 2: added by the second phase of a two-phase study
+  bool damaged = false;  ///< its entry in study.json can't be used: a failed run whose message says why
   std::optional<train::RunStatus> status;            ///< none: waiting to be started
   std::string message;                               ///< why it diverged or failed
   std::map<std::string, Window> windows;             ///< of every loss and accuracy that was evaluated, when it is done
@@ -59,7 +61,8 @@ struct Study {
   std::vector<std::string> command_line;  ///< that made it, beginning with "lehi"
   std::string started;                    ///< UTC
   std::string finished;                   ///< "" (null in the file) until every run has ended
-  std::vector<StudyRun> runs;
+  std::vector<StudyRun> runs;             ///< of the first phase, then of the second, each in the order of its plan
+  std::vector<SecondPhase> seconds;       ///< of a two-phase study
 };
 
 inline constexpr const char* kStudyFile = "study.json";
@@ -67,8 +70,17 @@ inline constexpr const char* kStudyFile = "study.json";
 /// The study of a plan in which nothing has run yet.
 Study new_study(std::string kind, std::vector<std::string> command_line, const std::vector<PlannedRun>& plan);
 
+/// A run that has not started.
+StudyRun waiting_run(const PlannedRun& planned);
+
+/// The run's directory and a file in it. train::FileError for a name that is not plain (is_safe_name) and for what is a
+/// symbolic link: nothing that a study's files say makes the program read or write outside the study's directory.
+std::filesystem::path run_directory(const StudyRun& run, const std::filesystem::path& study_directory);
+std::filesystem::path run_file(const StudyRun& run, const std::filesystem::path& study_directory,
+                               const std::string& name);
+
 /// What a run's directory says about it now: status, windows, result. A directory without run.json is a waiting run;
-/// one whose files are damaged is a failed one, with the reason as its message.
+/// one whose files are damaged is a failed one, with the reason as its message. Throws nothing.
 void read_run(StudyRun& run, const std::filesystem::path& study_directory);
 
 /// The document, and a run of it, as `--json` prints them.
@@ -77,16 +89,17 @@ nlohmann::ordered_json to_json(const Study& study);
 
 void write_study(const std::filesystem::path& directory, const Study& study);
 
-/// train::FileError naming file and key where something is missing, of the wrong kind, or from a newer schema.
+/// train::FileError naming file and key where something is missing, of the wrong kind, or from a newer schema. An entry
+/// of `runs` that can't be used does not throw: it becomes a `damaged` run.
 Study read_study(const std::filesystem::path& directory);
 
-/// The plan of a study from its directory: study.json and every run's config.toml.
+/// The plan of a study's first phase from its directory: study.json and every run's config.toml.
 std::vector<PlannedRun> read_plan(const std::filesystem::path& directory, const Study& study);
 
 /// How a plan differs from that of a study in `directory`, as the end of a sentence ("it has 3 runs and this one 4");
 /// "" when it is the same.
 std::string plan_difference(const std::filesystem::path& directory, const Study& there,
-                            const std::vector<PlannedRun>& here);
+                            const std::vector<PlannedRun>& here, const std::vector<SecondPhase>& seconds = {});
 
 /// The metric to choose rates by: the validation one where the runs have it, else what they are judged by.
 std::string selection_metric(const std::vector<const StudyRun*>& runs);

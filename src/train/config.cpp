@@ -18,6 +18,7 @@
 
 #include "runtime/message.h"
 #include "runtime/names.h"
+#include "runtime/nearest.h"
 #include "train/embedded.h"
 #include "train/files.h"
 
@@ -244,7 +245,9 @@ const Key& find_key(std::string_view name) {
   for (const Key& entry : keys()) {
     if (entry.name == name) return entry;
   }
-  refuse("there is no key '{}'; `lehi train --help-config` lists them", name);
+  std::vector<std::string> known;
+  for (const Key& entry : keys()) known.push_back(entry.name);
+  refuse("there is no key '{}'{}; `lehi train --help-config` lists them", name, suggestion(name, known));
 }
 
 // ---- Layers.

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::string_view kPrefix = "events.out.tfevents.";
+constexpr std::string_view kEventsPrefix = "events.out.tfevents.";
 
 // ---- protocol buffers: a field is a varint (number << 3 | wire type), then its value ----
 
@@ -114,7 +114,7 @@ std::string opening_records(double started) {
 
 std::vector<std::string> event_files(const fs::path& directory) {
   auto names = list_directory(directory);
-  std::erase_if(names, [](const auto& name) { return !name.starts_with(kPrefix); });
+  std::erase_if(names, [](const auto& name) { return !name.starts_with(kEventsPrefix); });
   return names;
 }
 
@@ -125,12 +125,12 @@ fs::path new_name(const fs::path& directory) {
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(system_clock::now().time_since_epoch()).count();
   for (const auto& name : event_files(directory)) {
     std::uint32_t taken = 0;  // a larger number is no time
-    const auto* begin = name.data() + kPrefix.size();
+    const auto* begin = name.data() + kEventsPrefix.size();
     if (std::from_chars(begin, name.data() + name.size(), taken).ec == std::errc()) {
       seconds = std::max<std::int64_t>(seconds, std::int64_t{taken} + 1);
     }
   }
-  return directory / fmt::format("{}{:010}.{}", kPrefix, seconds, host_name());
+  return directory / fmt::format("{}{:010}.{}", kEventsPrefix, seconds, host_name());
 }
 
 /// Publishes a file with the past of the run, and removes the files that it replaces.

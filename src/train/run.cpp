@@ -110,6 +110,7 @@ class Record {
         events_(out_, unix_time(record_.started, "run.json"), metrics_.kept()) {
     if (!metrics_.kept().empty()) last_line_ = metrics_.kept().back();
     record_.status = RunStatus::running;
+    record_.sessions.push_back(trainer_.steps());
     record_.message.clear();
     record_.finished.clear();
     record_.result = json::object();

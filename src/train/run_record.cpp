@@ -75,6 +75,22 @@ std::vector<std::string> texts_from(const json& document, const char* key, const
   return texts;
 }
 
+// Records of earlier versions have none.
+std::vector<std::int64_t> sessions_from(const json& document, const std::string& where) {
+  const auto found = document.find("sessions");
+  if (found == document.end()) return {};
+  std::vector<std::int64_t> steps;
+  if (found->is_array()) {
+    for (const auto& step : *found) {
+      if (step.is_number_unsigned()) steps.push_back(step.get<std::int64_t>());
+    }
+  }
+  if (!found->is_array() || steps.size() != found->size()) {
+    throw FileError(fmt::format("{}: 'sessions' is not a list of steps", where));
+  }
+  return steps;
+}
+
 }  // namespace
 
 std::string_view status_name(RunStatus status) { return kStatuses.at(static_cast<std::size_t>(status)).second; }
@@ -119,6 +135,7 @@ void write_run_record(const std::filesystem::path& path, const RunRecord& record
                                            {"parameters", record.parameters},
                                            {"started", record.started},
                                            {"finished", record.finished.empty() ? json() : json(record.finished)},
+                                           {"sessions", record.sessions},
                                            {"result", record.result},
                                            {"notices", record.notices}};
   publish_text(path, document.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
@@ -154,6 +171,7 @@ RunRecord read_run_record(const std::filesystem::path& path) {
     record.finished = text_field(document, "finished", where);
     unix_time(record.finished, where + ", 'finished'");
   }
+  record.sessions = sessions_from(document, where);
   record.result = object_field(document, "result", where);
   record.notices = texts_from(document, "notices", where);
   return record;

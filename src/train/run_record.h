@@ -37,6 +37,7 @@ struct RunRecord {
   std::string started;                               ///< UTC, e.g. 2024-05-06T07:08:09Z
   std::string finished;                              ///< "" (null in the file) while it runs
   nlohmann::json result = nlohmann::json::object();  ///< final metrics, by name; empty while it runs
+  std::vector<std::int64_t> sessions;                ///< steps at which it was started or resumed: 0, 4000, ...
   std::vector<std::string> notices;                  ///< what a reader of the result should know, one sentence each
 };
 

@@ -39,7 +39,7 @@ constexpr std::array kTypes = {Type{"I64", torch::kInt64, 8},     Type{"F64", to
                                Type{"BF16", torch::kBFloat16, 2}, Type{"F16", torch::kFloat16, 2},
                                Type{"U8", torch::kUInt8, 1},      Type{"BOOL", torch::kBool, 1}};
 
-struct Entry {
+struct TensorEntry {
   std::string name;
   const Type* type = nullptr;
   std::vector<std::int64_t> shape;
@@ -112,8 +112,8 @@ std::optional<std::int64_t> checked_bytes(const std::vector<std::int64_t>& shape
   return std::find(shape.begin(), shape.end(), 0) == shape.end() ? product : 0;
 }
 
-Entry read_entry(const std::string& name, const json& value, const std::string& where) {
-  Entry entry;
+TensorEntry read_entry(const std::string& name, const json& value, const std::string& where) {
+  TensorEntry entry;
   entry.name = name;
   const auto type_name = text_field(value, "dtype", where);
   for (const auto& type : kTypes) {
@@ -155,7 +155,7 @@ Metadata read_metadata(const json& value, const std::string& where) {
   return metadata;
 }
 
-torch::Tensor read_tensor(InputFile& file, const Entry& entry, const std::filesystem::path& path) {
+torch::Tensor read_tensor(InputFile& file, const TensorEntry& entry, const std::filesystem::path& path) {
   auto tensor = torch::empty(entry.shape, torch::TensorOptions().dtype(entry.type->scalar));
   const std::size_t bytes = entry.end - entry.begin;
   file.read(tensor.data_ptr(), bytes);
@@ -210,7 +210,7 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path) {
   if (!header.is_object()) damaged(path, "its header is not a JSON object");
 
   SafetensorsFile result;
-  std::vector<Entry> entries;
+  std::vector<TensorEntry> entries;
   for (const auto& [name, value] : header.items()) {
     if (name == kMetadataKey) {
       result.metadata = read_metadata(value, fmt::format("{}, {}", where, name));
@@ -218,7 +218,7 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path) {
       entries.push_back(read_entry(name, value, fmt::format("{}, tensor {}", where, in_quotes(name))));
     }
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& left, const Entry& right) {
+  std::sort(entries.begin(), entries.end(), [](const TensorEntry& left, const TensorEntry& right) {
     return std::tie(left.begin, left.end, left.name) < std::tie(right.begin, right.end, right.name);
   });
   std::uint64_t offset = 0;

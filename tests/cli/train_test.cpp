@@ -1,21 +1,18 @@
 // `lehi train` as a process: exit codes, signals, kills, and one sentence for every bad input.
 #include "cli/train.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill is POSIX
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
 #include <random>
 #include <thread>
 
+#include "cli/child.h"
 #include "cli/run.h"
 #include "support/support.h"
 #include "train/checkpoint.h"
@@ -43,37 +40,6 @@ std::string csv_text(int rows) {
   }
   return text;
 }
-
-/// A child process that can be killed.
-class Child {
- public:
-  explicit Child(Arguments arguments) {
-    arguments.insert(arguments.begin(), LEHI_PROGRAM);
-    std::vector<char*> pointers;
-    for (auto& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (posix_spawn(&pid_, LEHI_PROGRAM, &actions, nullptr, pointers.data(), environ) != 0) {
-      throw std::runtime_error("cannot start " LEHI_PROGRAM);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-  }
-
-  void send(int number) const { ::kill(pid_, number); }
-
-  /// The exit code, or minus the signal that ended it.
-  int wait() const {
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
- private:
-  pid_t pid_ = 0;
-};
 
 class TrainCommand : public ::testing::Test {
  protected:

@@ -88,7 +88,39 @@ TEST(Plan, MomentumControlHasLehisMatchedRates) {
   EXPECT_EQ(make_plan(request)[1].config.optimizer.group.lr, 0.03) << "lehi's own rate is 3e-3";
 }
 
+TEST(Plan, TakesRatesOfSingleOptimizers) {
+  auto request = small_request();
+  request.rates = {1e-2};
+  request.rates_of["adam"] = {1e-3, 1e-4};
+  request.seeds = {0};
+  EXPECT_THAT(names_of(make_plan(request)),
+              ElementsAre("protein-lehi-lr0.01-seed0", "protein-adam-lr0.0001-seed0", "protein-adam-lr0.001-seed0"));
+  request.rates_of["adamm"] = {1e-3};
+  EXPECT_THAT(refusal(request), AllOf(HasSubstr("adamm"), HasSubstr("did you mean 'adam'?")));
+  request.rates_of = {{"adam", {1e-3, 1e-3}}};
+  EXPECT_THAT(refusal(request), HasSubstr("twice"));
+  request.rates_of = {{"adam", {-1e-3}}};
+  EXPECT_THAT(refusal(request), HasSubstr("greater than 0"));
+}
+
+TEST(Plan, PutsSeedsBeforeTasksInSeveralRequests) {
+  auto first = small_request();
+  first.optimizers = {"adam"};
+  auto second = first;
+  second.tasks = {"mnist"};
+  second.seeds = {5};
+  EXPECT_THAT(names_of(make_study_plan({first, second}).runs),
+              ElementsAre("protein-adam-lr0.001-seed0", "mnist-adam-lr0.0003-seed5", "protein-adam-lr0.001-seed1"));
+  EXPECT_THAT(testing::message_of([&] { make_study_plan({first, first}); }), HasSubstr("protein twice"));
+  EXPECT_THAT(testing::message_of([] { make_study_plan({}); }), HasSubstr("no task"));
+}
+
 TEST(Plan, NamesAreSafeAndUnique) {
+  for (const auto* name : {"a", "mnist-lehi-lr1e-05-seed0", "x+y_z.w"}) EXPECT_TRUE(is_safe_name(name)) << name;
+  for (const auto* name : {"", ".", "..", ".hidden", "-rf", "a/b", "/etc", "a b", "<b>", "a\n", "\xc3\xa4"}) {
+    EXPECT_FALSE(is_safe_name(name)) << name;
+  }
+  EXPECT_FALSE(is_safe_name(std::string_view("a\0b", 3)));
   EXPECT_EQ(safe_name("lehi-gn[mix=max,eps=1e-3]"), "lehi-gn_mix_max_eps_1e-3");
   EXPECT_EQ(safe_name("../../etc/passwd"), "etc_passwd");
   EXPECT_EQ(safe_name("-rf ."), "rf");

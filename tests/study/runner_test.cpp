@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "study/fake.h"
-#include "study/progress.h"
 #include "support/support.h"
 #include "train/scratch.h"
 
@@ -32,8 +31,11 @@ using ::testing::SizeIs;
 constexpr const char* kStandIn = R"(#!/bin/sh
 here=$(dirname "$0")
 out=$4
+rate=$(echo "$out" | sed 's/.*-lr//; s/-seed.*//')
 end() {
-  cp "$here/metrics.jsonl" "$out/metrics.jsonl"
+  metrics=$here/metrics-$rate.jsonl
+  test -f "$metrics" || metrics=$here/metrics.jsonl
+  cp "$metrics" "$out/metrics.jsonl"
   cp "$here/$1.json" "$out/run.json"
 }
 test "$1 $2 $3 $5 $6" = "train --resume --out --progress lines" || { echo "bad arguments: $*" >&2; exit 2; }
@@ -42,7 +44,9 @@ echo "$out $7 $8" >> "$here/started"
 echo '{"step":1,"total":4,"epoch":1,"seconds":0.1,"train_loss":0.5}'
 echo 'not a report'
 case "$out" in
-  *-adamw-*) echo "lehi: some notice" >&2; echo "lehi: the disk is on fire" >&2; exit 3 ;;
+  *-adamw-*)
+    test -f "$here/healed" || { echo "lehi: some notice" >&2; echo "lehi: the disk is on fire" >&2; exit 3; } ;;
+  *-rmsprop-*-seed1) test -f "$here/healed" || exit 3 ;;
   *-nadam-*) kill -KILL $$ ;;
   *-sgd-*) end diverged; exit 4 ;;
   *-lehi-*) ;;
@@ -89,6 +93,26 @@ class RunnerTest : public ::testing::Test {
     if (!std::filesystem::exists(tools_ / "started")) return 0;
     const auto text = testing::slurp(tools_ / "started");
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+
+  /// Every rate with seed 0, the best one with seeds 1 and 2. The stand-in's runs are best at 0.01.
+  StudyPlan phased_plan(const std::vector<std::string>& optimizers) {
+    testing::spill(tools_ / "metrics-0.01.jsonl", "{\"step\":1,\"seconds\":0.1,\"test_loss\":0.1}\n");
+    PlanRequest request;
+    request.tasks = {"protein"};
+    request.optimizers = optimizers;
+    request.rates = {1e-3, 1e-2, 1e-1};
+    request.seeds = {0, 1, 2};
+    request.best = 1;
+    auto plan = make_study_plan({request});
+    request_.seconds = plan.seconds;
+    return plan;
+  }
+
+  static std::vector<std::string> directories(const Study& study) {
+    std::vector<std::string> names;
+    for (const auto& entry : study.runs) names.push_back(entry.directory);
+    return names;
   }
 
   Scratch tools_;
@@ -207,66 +231,114 @@ TEST_F(RunnerTest, SaysWhenTheProgramIsMissing) {
   EXPECT_THAT(outcome.study.runs[0].message, AllOf(HasSubstr("cannot start"), HasSubstr("No such file")));
 }
 
-TEST(StudyProgress, ReadsReportsAndNothingElse) {
-  const auto report = parse_report(R"({"step":123,"total":11725,"epoch":3,"seconds":1.9,"train_loss":0.41})");
-  ASSERT_TRUE(report);
-  EXPECT_EQ(report->step, 123);
-  EXPECT_EQ(report->total, 11725);
-  EXPECT_EQ(report->epoch, 3);
-  EXPECT_EQ(report->train_loss, 0.41);
-  EXPECT_TRUE(std::isnan(parse_report(R"({"step":1,"total":2,"train_loss":null})")->train_loss));
-  for (const auto* line : {"", "hello", "{", "[1]", R"({"step":1})", R"({"step":-1,"total":2})",
-                           R"({"step":"1","total":2})", R"({"step":1,"total":0})"}) {
-    EXPECT_FALSE(parse_report(line)) << line;
+TEST_F(RunnerTest, RunsTheSecondPhaseAfterTheFirst) {
+  const auto plan = phased_plan({"lehi", "adam"});
+  const auto outcome = run(plan.runs);
+  EXPECT_EQ(started(), 6U + 4U);
+  EXPECT_THAT(
+      directories(outcome.study),
+      ::testing::ElementsAre("protein-lehi-lr0.001-seed0", "protein-adam-lr0.001-seed0", "protein-lehi-lr0.01-seed0",
+                             "protein-adam-lr0.01-seed0", "protein-lehi-lr0.1-seed0", "protein-adam-lr0.1-seed0",
+                             "protein-lehi-lr0.01-seed1", "protein-adam-lr0.01-seed1", "protein-lehi-lr0.01-seed2",
+                             "protein-adam-lr0.01-seed2"));
+  for (const auto& entry : outcome.study.runs) EXPECT_TRUE(entry.done()) << entry.directory;
+  EXPECT_EQ(to_json(read_study(request_.directory)), to_json(outcome.study));
+  EXPECT_NE(outcome.study.finished, "");
+  EXPECT_THAT(err_.str(), HasSubstr("second phase: 4 runs"));
+  request_.resume = true;
+  EXPECT_EQ(to_json(run(plan.runs).study), to_json(outcome.study)) << "nothing is left to run";
+  EXPECT_EQ(started(), 10U);
+  auto other = request_.seconds;
+  request_.seconds.clear();
+  EXPECT_THAT(message_of([&] { run(plan.runs); }), HasSubstr("it has two phases"));
+  request_.seconds = other;
+  request_.seconds[0].best = 2;
+  EXPECT_THAT(message_of([&] { run(plan.runs); }), HasSubstr("holds a different study: its second phase"));
+}
+
+TEST_F(RunnerTest, GoesOnWhereverThePhasesWereCut) {
+  const auto plan = phased_plan({"lehi", "adam"});
+  const auto whole = run(plan.runs).study;
+  request_.resume = true;
+  // Killed between the phases; killed when the second was known but none of its files was there; and after one of them.
+  for (const int left : {0, 1, 2}) {
+    auto cut = whole;
+    cut.finished.clear();
+    for (auto& entry : cut.runs) {
+      if (entry.phase != 2 || (left == 2 && entry.directory == "protein-lehi-lr0.01-seed1")) continue;
+      std::filesystem::remove_all(request_.directory / entry.directory);
+      entry.status = train::RunStatus::running;
+    }
+    if (left == 0) std::erase_if(cut.runs, [](const auto& entry) { return entry.phase == 2; });
+    write_study(request_.directory, cut);
+    const auto before = started();
+    auto resumed = run(read_plan(request_.directory, read_study(request_.directory))).study;
+    EXPECT_EQ(started() - before, left == 2 ? 3U : 4U);
+    resumed.finished = whole.finished;
+    EXPECT_EQ(to_json(resumed), to_json(whole));
   }
 }
 
-TEST(StudyProgress, WritesDurationsForPeople) {
-  EXPECT_EQ(duration_text(0.4), "0 s");
-  EXPECT_EQ(duration_text(59.4), "59 s");
-  EXPECT_EQ(duration_text(125.0), "2 min 05 s");
-  EXPECT_EQ(duration_text(3720.0), "1 h 02 min");
-  EXPECT_EQ(duration_text(-1.0), "0 s");
+TEST_F(RunnerTest, TheSecondPhaseOfAnOptimizerWaitsForItsFailedRuns) {
+  const auto plan = phased_plan({"adamw", "lehi"});
+  const auto first = run(plan.runs);
+  EXPECT_EQ(first.failed_code, 3);
+  EXPECT_EQ(started(), 6U + 2U);
+  EXPECT_THAT(err_.str(), HasSubstr("the second phase of adamw on protein waits for 3 runs that failed"));
+  request_.resume = true;
+  run(plan.runs);
+  EXPECT_EQ(started(), 8U) << "failed runs are run again only when asked";
+  testing::spill(tools_ / "healed", "");
+  request_.retry_failed = true;
+  const auto healed = run(plan.runs);
+  EXPECT_EQ(healed.failed_code, 0);
+  EXPECT_EQ(started(), 8U + 3U + 2U);
+  EXPECT_EQ(directories(healed.study)[6], "protein-adamw-lr0.01-seed1") << "in its place, before lehi's";
 }
 
-TEST(StudyProgress, EstimatesWhatIsLeft) {
-  std::ostringstream err;
-  std::vector<StudyRun> runs(3, testing::fake_run("lehi", 0.1, 0, 0.3));
-  for (auto& entry : runs) entry.status.reset();
-  Progress progress(err, {}, 1, runs);
-  EXPECT_FALSE(progress.seconds_left(0.0));
-  progress.started(0, 100.0);
-  progress.reported(0, {.step = 0, .total = 100}, 101.0);
-  EXPECT_FALSE(progress.seconds_left(0, 101.0)) << "one report gives no speed";
-  progress.reported(0, {.step = 20, .total = 100}, 103.0);  // 10 steps a second: 80 steps, 8 seconds
-  EXPECT_NEAR(*progress.seconds_left(0, 103.0), 8.0, 1e-9);
-  EXPECT_NEAR(*progress.seconds_left(0, 104.0), 7.0, 1e-9);
-  // This run will have taken 3 + 8 seconds; so will the two that wait.
-  EXPECT_NEAR(*progress.seconds_left(103.0), 8.0 + 2 * 11.0, 1e-9);
-  auto ended = testing::fake_run("lehi", 0.1, 0, 0.3);
-  progress.ended(0, ended, 110.0);
-  EXPECT_NEAR(*progress.seconds_left(110.0), 2 * 10.0, 1e-9);
+TEST_F(RunnerTest, RetriesFailedRunsOfTheSecondPhase) {
+  const auto plan = phased_plan({"rmsprop"});
+  EXPECT_EQ(run(plan.runs).failed_code, 3);
+  EXPECT_EQ(started(), 3U + 2U);
+  testing::spill(tools_ / "healed", "");
+  request_.resume = true;
+  request_.retry_failed = true;
+  const auto healed = run(plan.runs);
+  EXPECT_EQ(started(), 6U);
+  for (const auto& entry : healed.study.runs) EXPECT_TRUE(entry.done()) << entry.directory;
 }
 
-TEST(StudyProgress, RedrawsInPlaceOnATerminalOnly) {
-  const std::vector<StudyRun> runs = {testing::fake_run("lehi", 0.1, 0, 0.3)};
-  std::ostringstream live;
-  Progress terminal(live, {.live = true, .width = 40}, 1, runs);
-  terminal.started(0, 0.0);
-  terminal.tick(0.0);
-  terminal.reported(0, {.step = 1, .total = 2, .epoch = 1, .train_loss = 0.5}, 0.1);
-  terminal.tick(0.1);  // too early
-  terminal.tick(1.0);
-  EXPECT_THAT(live.str(), HasSubstr("\x1b[2A"));
-  std::istringstream lines(live.str());
-  for (std::string line; std::getline(lines, line);) EXPECT_LT(line.size(), 40U + 8U) << "longer lines would wrap";
-  std::ostringstream plain;
-  Progress file(plain, {}, 1, runs);
-  file.started(0, 0.0);
-  for (int i = 0; i < 100; ++i) file.tick(0.25 * i);
-  const auto text = plain.str();
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;  // started, and one line every ten seconds
-  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+TEST_F(RunnerTest, ASignalInTheFirstPhaseLeavesTheSecondForLater) {
+  request_.jobs = 1;
+  const auto plan = phased_plan({"adagrad"});
+  std::thread stopper([&] {
+    while (!std::filesystem::exists(tools_ / "waiting")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ::kill(::getpid(), SIGTERM);
+  });
+  const auto outcome = run(plan.runs);
+  stopper.join();
+  EXPECT_EQ(outcome.signal, SIGTERM);
+  EXPECT_EQ(outcome.study.runs.size(), 3U);
+  EXPECT_EQ(outcome.study.finished, "");
+}
+
+TEST_F(RunnerTest, RefusesAStudyWhoseNamesLeadElsewhere) {
+  const auto plan = plan_of({"lehi"});
+  run(plan);
+  request_.resume = true;
+  const auto path = request_.directory / "study.json";
+  auto document = nlohmann::json::parse(testing::slurp(path));
+  for (const auto* name : {"../outside", "/tmp/outside", "<script>", "..", ""}) {
+    document["runs"][0]["directory"] = name;
+    testing::spill(path, document.dump());
+    EXPECT_THAT(message_of([&] { run(plan); }), AllOf(HasSubstr("'directory' is"), HasSubstr("run 1"))) << name;
+  }
+  document["runs"][0]["directory"] = plan[0].directory;
+  testing::spill(path, document.dump());
+  std::filesystem::rename(request_.directory / plan[0].directory, scratch_ / "outside");
+  std::filesystem::create_directory_symlink(scratch_ / "outside", request_.directory / plan[0].directory);
+  EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("symbolic link"));
+  EXPECT_EQ(started(), 1U);
 }
 
 }  // namespace

@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "study/comparison.h"
+#include <tuple>
+
 #include "study/fake.h"
-#include "study/paper.h"
-#include "study/selection.h"
 #include "support/support.h"
 #include "train/scratch.h"
 
@@ -74,10 +73,62 @@ TEST(StudyFile, SaysWhatIsDamaged) {
   };
   EXPECT_THAT(with("/schema", 2), HasSubstr("'schema' is 2"));
   EXPECT_THAT(with("/runs", nlohmann::json::array()), HasSubstr("'runs'"));
-  EXPECT_THAT(with("/runs/0/status", "lost"), AllOf(HasSubstr("run 1"), HasSubstr("lost")));
-  EXPECT_THAT(with("/runs/1/directory", "../elsewhere"), AllOf(HasSubstr("run 2"), HasSubstr("elsewhere")));
-  EXPECT_THAT(with("/runs/0/lr", "fast"), HasSubstr("'lr'"));
   EXPECT_THAT(with("/command_line", 3), HasSubstr("command_line"));
+  EXPECT_THAT(with("/second_phase", 3), HasSubstr("second_phase"));
+  EXPECT_THAT(with("/second_phase", {{{"task", "protein"}, {"best", 1}, {"seeds", {"x"}}}}), HasSubstr("seeds"));
+}
+
+TEST(StudyFile, ADamagedEntryIsAFailedRunThatSaysWhy) {
+  const Scratch scratch;
+  write_study(scratch.path(), two_runs());
+  const auto path = scratch / "study.json";
+  const auto whole = testing::slurp(path);
+  const std::tuple<const char*, nlohmann::json, const char*> cases[] = {
+      {"/runs/0/status", "lost", "lost"},
+      {"/runs/0/lr", "fast", "'lr'"},
+      {"/runs/0", 3, "not a JSON object"},
+      {"/runs/0/windows/test_loss", 3, "test_loss"},
+      {"/runs/0/windows/test_loss/values", "all", "'values'"},
+      {"/runs/0/phase", "late", "'phase'"},
+      {"/runs/0/directory", "../elsewhere", "../elsewhere"},
+      {"/runs/0/directory", "/etc", "/etc"},
+      {"/runs/0/directory", "..", "expected the name of a folder"},
+      {"/runs/0/directory", "", "expected the name of a folder"},
+      {"/runs/0/directory", "<script>alert(1)</script>", "script"},
+      {"/runs/0/directory", "a\nb", "expected the name of a folder"},
+      {"/runs/0/directory", std::string(300, 'a'), "expected the name of a folder"},
+  };
+  for (const auto& [pointer, value, expected] : cases) {
+    auto document = nlohmann::json::parse(whole);
+    document[nlohmann::json::json_pointer(pointer)] = value;
+    testing::spill(path, document.dump());
+    const auto study = read_study(scratch.path());
+    ASSERT_EQ(study.runs.size(), 2U) << pointer;
+    EXPECT_TRUE(study.runs[0].damaged) << pointer;
+    EXPECT_EQ(status_text(study.runs[0]), "failed") << pointer;
+    EXPECT_THAT(study.runs[0].message, AllOf(HasSubstr("run 1"), HasSubstr(expected))) << pointer;
+    EXPECT_TRUE(std::isnan(study.runs[0].mean("test_loss"))) << pointer;
+    EXPECT_TRUE(study.runs[0].directory.empty() || is_safe_name(study.runs[0].directory)) << pointer;
+    EXPECT_FALSE(study.runs[1].damaged) << pointer;
+  }
+  auto twice = nlohmann::json::parse(whole);
+  twice["runs"][1]["directory"] = twice["runs"][0]["directory"];
+  testing::spill(path, twice.dump());
+  EXPECT_THAT(read_study(scratch.path()).runs[1].message, HasSubstr("another run has too"));
+}
+
+TEST(StudyFile, OfAnEarlierVersionHasOnePhaseAndNoSingleEvaluations) {
+  const Scratch scratch;
+  write_study(scratch.path(), two_runs());
+  auto document = nlohmann::json::parse(testing::slurp(scratch / "study.json"));
+  document.erase("protocol");
+  document.erase("second_phase");
+  for (auto& run : document["runs"]) {
+    run.erase("phase");
+    for (auto& window : run["windows"]) window.erase("values");
+  }
+  testing::spill(scratch / "study.json", document.dump());
+  EXPECT_EQ(to_json(read_study(scratch.path())), to_json(two_runs()));
 }
 
 TEST(StudyFile, ARunIsWhatItsDirectorySays) {
@@ -113,6 +164,83 @@ TEST(StudyFile, ARunIsWhatItsDirectorySays) {
   EXPECT_THAT(run.message, HasSubstr("run.json"));
 }
 
+TEST(StudyFile, ARunWithDamagedFilesIsAFailedOne) {
+  const Scratch scratch;
+  const StudyRun before = fake_run("lehi", 0.1, 0, 1.0);
+  const auto directory = scratch / before.directory;
+  train::make_directories(directory);
+  const auto read = [&] {
+    StudyRun run = before;
+    read_run(run, scratch.path());
+    return run;
+  };
+  const auto whole = [&] {
+    train::write_run_record(directory / "run.json", testing::fake_record(train::RunStatus::done));
+    testing::spill(directory / "metrics.jsonl", testing::fake_metrics);
+  };
+  whole();
+  ASSERT_TRUE(read().done());
+  EXPECT_EQ(read().windows.at("test_loss").values, (std::vector<double>{0.9, 0.5, 0.3}));
+  testing::expect_every_flip_survived(directory / "run.json", [&] { read(); });
+  testing::expect_every_flip_survived(directory / "metrics.jsonl", [&] { read(); });
+
+  std::filesystem::remove(directory / "metrics.jsonl");
+  EXPECT_THAT(read().message, HasSubstr("metrics.jsonl"));
+  std::filesystem::create_directory(directory / "metrics.jsonl");
+  EXPECT_EQ(status_text(read()), "failed");
+  std::filesystem::remove(directory / "metrics.jsonl");
+  for (const auto* text :
+       {"", "[]\n", "{\"step\":1}\n", "\xff\xfe\n", "{\"step\":1,\"spikes\":1e300,\"test_loss\":\"x\"}\n"}) {
+    testing::spill(directory / "metrics.jsonl", text);
+    EXPECT_EQ(status_text(read()), "failed") << text;
+  }
+  whole();
+  auto record = nlohmann::json::parse(testing::slurp(directory / "run.json"));
+  record["schema"] = 99;
+  testing::spill(directory / "run.json", record.dump());
+  EXPECT_THAT(read().message, HasSubstr("'schema' is 99"));
+}
+
+TEST(StudyFile, ARunIsNotReadThroughALink) {
+  const Scratch scratch;
+  const Scratch elsewhere;
+  StudyRun run = fake_run("lehi", 0.1, 0, 1.0);
+  train::write_run_record(elsewhere / "run.json", testing::fake_record(train::RunStatus::done));
+  testing::spill(elsewhere / "metrics.jsonl", testing::fake_metrics);
+  std::filesystem::create_directory_symlink(elsewhere.path(), scratch / run.directory);
+  read_run(run, scratch.path());
+  EXPECT_EQ(status_text(run), "failed");
+  EXPECT_THAT(run.message, HasSubstr("symbolic link"));
+  std::filesystem::remove(scratch / run.directory);
+  train::make_directories(scratch / run.directory);
+  std::filesystem::create_symlink(elsewhere / "run.json", scratch / run.directory / "run.json");
+  read_run(run, scratch.path());
+  EXPECT_THAT(run.message, HasSubstr("symbolic link"));
+  for (const auto* name : {"../x", "/etc", "", ".", "a/b", "-rf"}) {
+    run.directory = name;
+    read_run(run, scratch.path());
+    EXPECT_EQ(status_text(run), "failed") << name;
+    EXPECT_THAT(message_of([&] { run_file(run, scratch.path(), "run.json"); }), HasSubstr("no name of a folder"));
+  }
+}
+
+// Spikes after the last evaluation are known from the totals only.
+TEST(StudyFile, CountsTheSpikesOfADivergedRunsLastStretch) {
+  const Scratch scratch;
+  StudyRun run = fake_run("lehi", 0.1, 0, 1.0);
+  train::make_directories(scratch / run.directory);
+  auto record = testing::fake_record(train::RunStatus::diverged);
+  record.result["spikes"] = 7;
+  record.result["grad_inf_norm"] = 1e5;
+  train::write_run_record(scratch / run.directory / "run.json", record);
+  testing::spill(scratch / run.directory / "metrics.jsonl", testing::fake_metrics);  // two spikes in one evaluation
+  read_run(run, scratch.path());
+  EXPECT_TRUE(run.diverged());
+  EXPECT_EQ(run.spike_steps, 7);
+  EXPECT_EQ(run.spike_evaluations, 2);
+  EXPECT_EQ(run.largest_gradient, 1e5);
+}
+
 TEST(StudyFile, FindsHowAnotherPlanDiffers) {
   const Scratch scratch;
   PlanRequest request;
@@ -140,121 +268,6 @@ TEST(StudyFile, FindsHowAnotherPlanDiffers) {
   auto other = request;
   other.optimizers = {"lehi", "adamw"};
   EXPECT_THAT(plan_difference(scratch.path(), study, make_plan(other)), HasSubstr("adamw"));
-}
-
-TEST(Selection, PicksTheBestMeanScoreWithDivergedSeedsAsWorst) {
-  const std::vector<StudyRun> runs = {fake_run("lehi", 0.01, 0, 0.30), fake_run("lehi", 0.01, 1, 0.32),
-                                      fake_run("lehi", 0.1, 0, 0.20),  fake_run("lehi", 0.1, 1, NAN),
-                                      fake_run("lehi", 0.001, 0, 0.4), fake_run("lehi", 0.001, 1, 0.4)};
-  const auto groups = group_runs(pointers_to(runs));
-  ASSERT_EQ(groups.size(), 1U);
-  ASSERT_EQ(groups[0].rates.size(), 3U);
-  EXPECT_EQ(groups[0].rates[0].lr, 0.001);
-  const auto best = select_rate(groups[0], "test_loss");
-  ASSERT_TRUE(best);
-  EXPECT_EQ(best->lr, 0.01);
-  EXPECT_NEAR(best->score, 0.312, 1e-12);
-  EXPECT_FALSE(best->at_edge);
-  EXPECT_EQ(edge_warning(groups[0], *best, "test_loss"), "");
-}
-
-TEST(Selection, WarnsAtTheEdgeAndWhenEverythingDiverged) {
-  const std::vector<StudyRun> runs = {fake_run("lehi", 0.01, 0, 0.30), fake_run("lehi", 0.1, 0, 0.20),
-                                      fake_run("adam", 0.01, 0, NAN), fake_run("adam", 0.1, 0, NAN)};
-  const auto groups = group_runs(pointers_to(runs));
-  const auto lehi = select_rate(groups[0], "test_loss");
-  EXPECT_TRUE(lehi->at_edge);
-  EXPECT_THAT(edge_warning(groups[0], *lehi, "test_loss"), HasSubstr("0.1, the largest rate"));
-  const auto adam = select_rate(groups[1], "test_loss");
-  EXPECT_THAT(edge_warning(groups[1], *adam, "test_loss"), HasSubstr("diverged at every rate"));
-}
-
-TEST(Selection, PrefersRatesThatAllSeedsFinishedAndTheSmallerOfEqualOnes) {
-  auto late = fake_run("lehi", 0.1, 1, 0.1);
-  late.status = train::RunStatus::interrupted;
-  const std::vector<StudyRun> runs = {fake_run("lehi", 0.1, 0, 0.1),  late,
-                                      fake_run("lehi", 0.01, 0, 0.3), fake_run("lehi", 0.01, 1, 0.3),
-                                      fake_run("lehi", 0.03, 0, 0.3), fake_run("lehi", 0.03, 1, 0.3)};
-  EXPECT_EQ(select_rate(group_runs(pointers_to(runs))[0], "test_loss")->lr, 0.01);
-  const std::vector<StudyRun> none = {late};
-  EXPECT_FALSE(select_rate(group_runs(pointers_to(none))[0], "test_loss"));
-}
-
-TEST(Selection, ChoosesOnValidationWhereItWasHeldOut) {
-  const std::vector<StudyRun> held = {fake_run("lehi", 0.1, 0, 0.2, 0.3), fake_run("lehi", 0.1, 1, NAN)};
-  EXPECT_EQ(selection_metric(pointers_to(held)), "validation_loss");
-  EXPECT_EQ(reported_metric(pointers_to(held)), "test_loss");
-  const std::vector<StudyRun> plain = {fake_run("lehi", 0.1, 0, 0.2)};
-  EXPECT_EQ(selection_metric(pointers_to(plain)), "test_loss");
-  auto judged = held;
-  judged[0].metric = judged[1].metric = "validation_loss";  // as ptb is
-  EXPECT_EQ(selection_metric(pointers_to(judged)), "validation_loss");
-  EXPECT_EQ(reported_metric(pointers_to(judged)), "test_loss");
-}
-
-TEST(Comparison, CountsTimesAndSteps) {
-  const Scratch scratch;
-  Study study;
-  study.kind = "compare";
-  study.runs = {fake_run("lehi", 0.1, 0, 0.5), fake_run("lehi", 0.1, 1, NAN), fake_run("adam", 0.001, 0, 0.45),
-                fake_run("adam", 0.001, 1, 0.35)};
-  study.runs[0].result["step_seconds_min"] = 0.03;
-  study.runs[1].result["step_seconds_min"] = 0.04;
-  for (const auto& run : study.runs) {
-    train::make_directories(scratch / run.directory);
-    testing::spill(scratch / run.directory / "metrics.jsonl", testing::fake_metrics);
-  }
-  const auto comparison = compare_runs(study, scratch.path());
-  EXPECT_EQ(comparison.baseline, "adam");
-  ASSERT_EQ(comparison.rows.size(), 2U);
-  const auto& lehi = comparison.rows[0];
-  EXPECT_EQ(status_text(lehi), "1 done, 1 diverged");
-  EXPECT_TRUE(std::isnan(lehi.final.mean)) << "a diverged seed counts as worst";
-  EXPECT_EQ(lehi.reached, 2U);
-  // Adam ended with 0.45 and 0.35; the fake metrics fall to 0.3 at 0.4 s, and are 0.5 before.
-  EXPECT_NEAR(lehi.seconds_to_baseline, 0.4, 1e-12);
-  EXPECT_NEAR(lehi.relative_step, 2.0, 1e-12);
-  EXPECT_EQ(lehi.backward_passes, 200.0);
-  const auto& adam = comparison.rows[1];
-  EXPECT_NEAR(adam.final.mean, 0.4, 1e-12);
-  EXPECT_NEAR(adam.final.std, 0.1 / std::sqrt(2.0), 1e-12);
-  EXPECT_EQ(adam.relative_step, 1.0);
-  EXPECT_EQ(status_text(adam), "2 done");
-}
-
-TEST(Comparison, TimeToReachIsThatOfTheFirstLineAsGood) {
-  std::vector<nlohmann::json> lines;
-  for (const auto* text : {R"({"seconds":1,"a_accuracy":50})", R"({"seconds":2,"a_accuracy":null})",
-                           R"({"seconds":3,"a_accuracy":70})", R"({"seconds":4,"a_accuracy":60})"}) {
-    lines.push_back(nlohmann::json::parse(text));
-  }
-  EXPECT_EQ(seconds_to_reach(lines, "a_accuracy", 55.0), 3.0);
-  EXPECT_EQ(seconds_to_reach(lines, "a_accuracy", 50.0), 1.0);
-  EXPECT_FALSE(seconds_to_reach(lines, "a_accuracy", 71.0));
-  EXPECT_FALSE(seconds_to_reach(lines, "other", 0.0));
-}
-
-TEST(PaperTables, HaveThePublishedCells) {
-  const auto* cell = paper_cell("protein", "lehi", 0.1);
-  ASSERT_NE(cell, nullptr);
-  EXPECT_EQ(cell->mean, 0.2426);
-  EXPECT_EQ(cell->two_std, 0.0089);
-  EXPECT_EQ(paper_cell("mnist", "sophia-g", 0.1), nullptr);
-  EXPECT_EQ(paper_cell("fashion-mnist", "lehi", 0.1), nullptr);
-  EXPECT_EQ(paper_cell("protein", "lehi", 0.2), nullptr);
-  for (const auto* task : {"protein", "mnist"}) {
-    std::size_t cells = 0;
-    for (const auto& [optimizer, row] : paper_tables().at(task).search) cells += row.size();
-    EXPECT_EQ(cells, 28U) << task;
-  }
-  EXPECT_EQ(paper_tables().at("mnist").metric, "test_accuracy");
-}
-
-TEST(PaperTables, TolerancesAreThoseOfTheTask) {
-  EXPECT_NEAR(paper_tolerance("test_loss", {.lr = 0.1, .mean = 0.2426, .two_std = 0.0089}), 0.0178, 1e-12);
-  EXPECT_NEAR(paper_tolerance("test_loss", {.lr = 1e-4, .mean = 0.35, .two_std = 0.0009}), 0.00875, 1e-12);
-  EXPECT_NEAR(paper_tolerance("test_accuracy", {.lr = 1e-4, .mean = 91.0, .two_std = 0.1}), 0.5, 1e-12);
-  EXPECT_NEAR(paper_tolerance("test_accuracy", {.lr = 1e-1, .mean = 91.0, .two_std = 0.9}), 1.8, 1e-12);
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ RunRecord example() {
   record.started = "2024-05-06T07:08:09Z";
   record.finished = "2024-05-06T08:00:00Z";
   record.result = {{"test_accuracy", 0.1}, {"test_loss", nullptr}};
+  record.sessions = {0, 4000};
   record.notices = {"fewer records than the official set"};
   return record;
 }
@@ -56,6 +57,7 @@ TEST(RunRecord, ComesBackAsItWasWritten) {
   EXPECT_EQ(record.seed, std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(record.lr, 0.1);
   EXPECT_EQ(record.result, example().result);
+  EXPECT_THAT(record.sessions, ElementsAre(0, 4000));
   EXPECT_THAT(scratch.names(), ElementsAre("run.json"));
 }
 
@@ -73,7 +75,7 @@ TEST(RunRecord, IsThisDocument) {
     "command_line": ["lehi", "train", "mnist", "--lr", "1e-3"], "status": "running",
     "message": "the loss was NaN at step 7", "task": "mnist", "preset": "paper", "optimizer": "lehi", "lr": 0.1,
     "seed": 18446744073709551615, "parameters": 39760, "started": "2024-05-06T07:08:09Z", "finished": null,
-    "result": {"test_accuracy": 0.1, "test_loss": null}, "notices": ["fewer records than the official set"]})"));
+    "sessions": [0, 4000], "result": {"test_accuracy": 0.1, "test_loss": null}, "notices": ["fewer records than the official set"]})"));
   EXPECT_EQ(read_run_record(scratch / "run.json").finished, "");
 }
 
@@ -112,6 +114,7 @@ TEST(RunRecord, NamesFileAndKeyOfEveryMissingOrWrongValue) {
     return message_of([&] { read_run_record(path); });
   };
   for (const auto& [key, value] : document.items()) {
+    if (key == "sessions") continue;  // records of earlier versions have none
     auto changed = document;
     changed.erase(key);
     EXPECT_THAT(refused(changed), AllOf(HasSubstr(path.string()), HasSubstr("the key '" + key + "' is missing")));
@@ -129,6 +132,14 @@ TEST(RunRecord, NamesFileAndKeyOfEveryMissingOrWrongValue) {
   changed = document;
   changed["schema"] = 2;
   EXPECT_THAT(refused(changed), HasSubstr("'schema' is 2, this lehi reads 1"));
+  for (const auto& wrong : {json(3), json::array({-1}), json::array({"start"})}) {
+    changed = document;
+    changed["sessions"] = wrong;
+    EXPECT_THAT(refused(changed), HasSubstr("'sessions' is not a list of steps"));
+  }
+  changed = document;
+  changed.erase("sessions");
+  EXPECT_EQ(refused(changed), "");
   changed = document;
   changed["seed"] = -1;
   EXPECT_THAT(refused(changed), HasSubstr("'seed' is -1"));
