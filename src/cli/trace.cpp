@@ -2,88 +2,75 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <torch/types.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/arguments.h"
 #include "cli/optimizer_flags.h"
 #include "cli/table.h"
-#include "lehi/error.h"
-#include "lehi/optimizer.h"
+#include "cli/trace_figure.h"
+#include "cli/trace_path.h"
 #include "model/problem.h"
+#include "plot/svg.h"
+#include "study/plan.h"
+#include "train/files.h"
 
 namespace lehi::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Point {
-  std::int64_t step = 0;
-  std::vector<double> w;
-  double value = 0.0;
-};
-
-struct Path {
-  std::vector<Point> points;  ///< from the start on
-  bool diverged = false;
-};
-
-std::vector<double> entries(const torch::Tensor& w) {
-  const auto values = w.detach();
-  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
-}
-
-Path follow(const Problem& problem, const TraceConfig& config) {
-  const auto& start = config.start.empty() ? problem.start : config.start;
-  auto w = torch::tensor(start, torch::kFloat64).requires_grad_(true);
-  Optimizer optimizer(std::vector<torch::Tensor>{w}, config.options);
-  Path path;
-  for (std::int64_t step = 0; step <= config.steps && !path.diverged; ++step) {
-    auto& point = path.points.emplace_back(Point{.step = step, .w = entries(w), .value = std::nan("")});
-    try {
-      point.value = value(problem, w.detach());
-      if (step < config.steps) optimizer.step(problem.predictions(w), *problem.loss, problem.targets);
-    } catch (const NonFiniteError&) {
-      path.diverged = true;
-    }
-    path.diverged = path.diverged || !std::isfinite(point.value);
-  }
-  return path;
-}
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double squares = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
-  return std::sqrt(squares);
-}
-
-void print_json(const Problem& problem, const TraceConfig& config, const Path& path, std::ostream& out) {
+Json path_json(const TracePath& path) {
   Json points = Json::array();
   for (const auto& point : path.points) {
     points.push_back({{"step", point.step}, {"w", point.w}, {"value", point.value}});
   }
+  return points;
+}
+
+const char* status_name(const TracePath& path) { return path.diverged ? "diverged" : "done"; }
+
+void print_json(const Problem& problem, const TracePath& path, std::ostream& out) {
   const Json document = {
       {"schema", 1},
       {"problem", problem.name},
-      {"optimizer", config.options.name},
-      {"lr", config.options.group.lr},
-      {"options", numbers_json(config.options.group)},
-      {"recipe", recipe_json(config.options.recipe)},
-      {"seed", config.options.seed},
-      {"status", path.diverged ? "diverged" : "done"},
+      {"optimizer", path.options.name},
+      {"lr", path.options.group.lr},
+      {"options", numbers_json(path.options.group)},
+      {"recipe", recipe_json(path.options.recipe)},
+      {"seed", path.options.seed},
+      {"status", status_name(path)},
       {"optimum", problem.optimum},
       {"minimum", problem.minimum},
-      {"path", points},
+      {"path", path_json(path)},
   };
   out << document.dump() << '\n';
 }
 
-void print_text(const Problem& problem, const TraceConfig& config, const Path& path, std::ostream& out) {
-  out << fmt::format("{} on {}: {}\n\n", config.options.name, problem.name, problem.summary);
+void print_json(const Problem& problem, const std::vector<TracePath>& paths, std::ostream& out) {
+  Json traces = Json::array();
+  for (const auto& path : paths) {
+    traces.push_back({{"variant", path.variant},
+                      {"optimizer", path.options.name},
+                      {"lr", path.options.group.lr},
+                      {"options", numbers_json(path.options.group)},
+                      {"recipe", recipe_json(path.options.recipe)},
+                      {"seed", path.options.seed},
+                      {"status", status_name(path)},
+                      {"path", path_json(path)}});
+  }
+  const Json document = {{"schema", 1},
+                         {"problem", problem.name},
+                         {"optimum", problem.optimum},
+                         {"minimum", problem.minimum},
+                         {"traces", traces}};
+  out << document.dump() << '\n';
+}
+
+void print_text(const Problem& problem, const TracePath& path, std::ostream& out) {
+  out << fmt::format("{} on {}: {}\n\n", path.options.name, problem.name, problem.summary);
   std::vector<std::vector<std::string>> rows = {{"step", "value", "distance"}};
   for (std::size_t i = 0; i < problem.start.size(); ++i) rows[0].push_back(fmt::format("w{}", i + 1));
   constexpr std::size_t lines = 12;
@@ -101,6 +88,23 @@ void print_text(const Problem& problem, const TraceConfig& config, const Path& p
                      path.diverged ? "Diverged" : "Done", end.step, short_number(end.value),
                      short_number(problem.minimum), fmt::join(problem.optimum, ", "),
                      short_number(distance(end.w, problem.optimum), 6));
+}
+
+// Where each has ended, one row an optimizer.
+void print_text(const Problem& problem, const std::vector<TracePath>& paths, std::ostream& out) {
+  out << fmt::format("{}: {}; minimum {} at ({:.6g})\n\n", problem.name, problem.summary, short_number(problem.minimum),
+                     fmt::join(problem.optimum, ", "));
+  std::vector<std::vector<std::string>> rows = {{"optimizer", "lr", "steps", "value", "distance"}};
+  for (std::size_t i = 0; i < problem.start.size(); ++i) rows[0].push_back(fmt::format("w{}", i + 1));
+  rows[0].emplace_back("status");
+  for (const auto& path : paths) {
+    const auto& end = path.points.back();
+    rows.push_back({path.variant, short_number(path.options.group.lr), std::to_string(end.step),
+                    short_number(end.value, 6), short_number(distance(end.w, problem.optimum), 6)});
+    for (const double w : end.w) rows.back().push_back(short_number(w, 6));
+    rows.back().emplace_back(status_name(path));
+  }
+  print_table(out, rows, Align::left);
 }
 
 void print_problems(bool json, std::ostream& out) {
@@ -123,23 +127,71 @@ void print_problems(bool json, std::ostream& out) {
   }
 }
 
+// "lehi[lr=0.1,eps=1e-3]": the common flags, and those in brackets as if they stood on the command line.
+TracedOptimizer parse_variant(const std::string& variant, OptimizerFlags flags) {
+  const auto bracket = variant.find('[');
+  Arguments arguments = {"--optimizer", variant.substr(0, bracket)};
+  if (bracket != std::string::npos) {
+    if (variant.back() != ']') {
+      throw UsageError(fmt::format("--optimizers: '{}' lacks its closing bracket, as in lehi[lr=0.1]", variant));
+    }
+    const auto inside = variant.substr(bracket + 1, variant.size() - bracket - 2);
+    for (auto setting : study::split_optimizers("--optimizers", inside)) {
+      const auto equals = setting.find('=');
+      if (equals == std::string::npos || equals == 0) {
+        throw UsageError(fmt::format("--optimizers: '{}' in '{}' is not of the form key=value", setting, variant));
+      }
+      std::replace(setting.begin(), setting.begin() + static_cast<std::ptrdiff_t>(equals), '_', '-');
+      if (setting.substr(0, equals) == "optimizer") {
+        throw UsageError(fmt::format("--optimizers: '{}' names its optimizer twice", variant));
+      }
+      arguments.push_back("--" + setting);
+    }
+  }
+  CLI::App app("", "lehi trace");
+  app.set_help_flag();
+  add_optimizer_flags(app, flags);
+  parse_arguments(app, arguments);
+  return {variant, resolve(flags)};
+}
+
+// All of --optimizers, or the one of --optimizer.
+std::vector<TracedOptimizer> chosen_optimizers(const std::string& list, const OptimizerFlags& flags) {
+  if (list.empty()) return {{flags.optimizer, resolve(flags)}};
+  std::vector<TracedOptimizer> chosen;
+  for (const auto& variant : study::split_optimizers("--optimizers", list)) {
+    const bool twice =
+        std::any_of(chosen.begin(), chosen.end(), [&](const auto& one) { return one.variant == variant; });
+    if (twice) throw UsageError(fmt::format("--optimizers: '{}' is listed twice", variant));
+    chosen.push_back(parse_variant(variant, flags));
+  }
+  return chosen;
+}
+
 }  // namespace
 
 TraceConfig parse_trace(const Arguments& arguments) {
   TraceConfig config;
   OptimizerFlags flags;
   std::string start;
-  CLI::App app("Follows an optimizer on a small problem, in float64, and shows its path.", "lehi trace");
+  std::string optimizers;
+  CLI::App app("Follows optimizers on a small problem, in float64, and shows their paths.", "lehi trace");
   app.add_option("problem", config.problem, "a name of `lehi trace --list`");
   app.add_flag("--list", config.list, "list the problems");
   app.add_option("--steps", config.steps, "number of steps")->capture_default_str()->check(CLI::NonNegativeNumber);
   app.add_option("--start", start, "numbers separated by commas, instead of the problem's own start");
   app.add_flag("--json", config.json, "print one JSON document with the whole path");
+  app.add_option("--svg", config.svg, "write a figure: contours and paths; for problems of two weights");
   add_optimizer_flags(app, flags);
+  app.add_option("--optimizers", optimizers,
+                 "several, separated by commas; lehi[lr=0.1,eps=1e-3] changes the flags below for one")
+      ->excludes("--optimizer")
+      ->group("Optimizer");
   app.footer(
       "Examples:\n"
       "  lehi trace rosenbrock --optimizer lehi --lr 0.1 --steps 2000\n"
       "  lehi trace logistic-regression --optimizer adam --lr 0.05 --steps 500 --json\n"
+      "  lehi trace rosenbrock --optimizers 'lehi[lr=0.05],lehi-gn[lr=0.05],adam[lr=0.05]' --svg paths.svg\n"
       "  lehi trace --list");
   parse_arguments(app, arguments);
   if (config.list) return config;
@@ -150,7 +202,12 @@ TraceConfig parse_trace(const Arguments& arguments) {
     throw UsageError(
         fmt::format("--start: {} has {} weights, not {}", problem.name, problem.start.size(), config.start.size()));
   }
-  config.options = resolve(flags);
+  if (!config.svg.empty() && problem.start.size() != 2) {
+    throw UsageError(fmt::format("--svg: {} has {} weights, and contours need a problem of 2 such as rosenbrock",
+                                 problem.name, problem.start.size()));
+  }
+  config.several = !optimizers.empty();
+  config.optimizers = chosen_optimizers(optimizers, flags);
   return config;
 }
 
@@ -160,16 +217,34 @@ int run_trace(const TraceConfig& config, std::ostream& out, std::ostream& err) {
     return done;
   }
   const auto& problem = find_problem(config.problem);
-  const auto path = follow(problem, config);
-  if (config.json) {
-    print_json(problem, config, path, out);
-  } else {
-    print_text(problem, config, path, out);
+  const auto& start = config.start.empty() ? problem.start : config.start;
+  std::vector<TracePath> paths;
+  for (const auto& [variant, options] : config.optimizers) {
+    paths.push_back(follow(problem, variant, options, start, config.steps));
   }
-  if (!path.diverged) return done;
-  err << fmt::format("lehi: {} diverged on {} at step {}; a smaller --lr may help\n", config.options.name, problem.name,
-                     path.points.back().step);
-  return diverged;
+  if (!config.svg.empty()) {
+    train::publish_text(config.svg, plot::to_svg(trace_figure(problem, paths)));
+    err << fmt::format("lehi: wrote {}\n", config.svg);
+  }
+  const auto print = [&](const auto& what) {
+    if (config.json)
+      print_json(problem, what, out);
+    else
+      print_text(problem, what, out);
+  };
+  if (config.several) {
+    print(paths);
+  } else {
+    print(paths.front());
+  }
+  for (const auto& path : paths) {
+    if (!path.diverged) continue;
+    err << fmt::format("lehi: {} diverged on {} at step {}; a smaller --lr may help\n", path.variant, problem.name,
+                       path.points.back().step);
+  }
+  // Of several, one that diverges is a result like the others.
+  const bool all = std::all_of(paths.begin(), paths.end(), [](const auto& path) { return path.diverged; });
+  return all ? diverged : done;
 }
 
 }  // namespace lehi::cli

@@ -1,4 +1,4 @@
-// `lehi trace`: the path of an optimizer on a small problem that knows its optimum.
+// `lehi trace`: the paths of optimizers on a small problem that knows its optimum.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,18 @@
 
 namespace lehi::cli {
 
+struct TracedOptimizer {
+  std::string variant;  ///< as the user wrote it: "lehi", "lehi[lr=0.1]"
+  Options options;
+};
+
 struct TraceConfig {
   std::string problem;
-  Options options;
+  std::vector<TracedOptimizer> optimizers;
+  bool several = false;  ///< --optimizers: one row each, and a list in the JSON document
   std::int64_t steps = 1000;
   std::vector<double> start;  ///< empty: the problem's own
+  std::string svg;            ///< the file to write a figure to; "": none
   bool list = false;          ///< list the problems instead
   bool json = false;
 };

@@ -4,11 +4,19 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "cli/optimizer_flags.h"
 #include "cli/run.h"
+#include "cli/trace_figure.h"
+#include "cli/trace_path.h"
 #include "lehi/losses.h"
 #include "lehi/presets.h"
 #include "model/problem.h"
+#include "plot/svg.h"
+#include "plot/well_formed.h"
+#include "train/scratch.h"
 
 namespace lehi::cli {
 namespace {
@@ -141,21 +149,24 @@ TEST(Trace, ResolvesFlagsOverThePreset) {
        "sqrt-n", "--mix",           "max",     "--clip-norm", "3",   "--steps",        "7"});
   EXPECT_EQ(config.problem, "wood");
   EXPECT_EQ(config.steps, 7);
-  EXPECT_EQ(config.options.name, "lehi-gn");
-  EXPECT_EQ(config.options.group.lr, 0.5);
-  EXPECT_EQ(config.options.group.weight_decay, 0.1);
-  EXPECT_EQ(config.options.group.beta2, preset("lehi-gn").group.beta2);
-  EXPECT_EQ(config.options.seed, 9U);
-  EXPECT_EQ(config.options.clip_norm, 3);
-  EXPECT_EQ(config.options.recipe.schedule.every, 4);
-  EXPECT_EQ(config.options.recipe.schedule.dense, 2);
-  EXPECT_EQ(config.options.recipe.probe, Probe::diagonal);
-  EXPECT_EQ(config.options.recipe.scale, Scale::sqrt_n);
-  EXPECT_EQ(config.options.recipe.mix, Mix::max);
+  EXPECT_FALSE(config.several);
+  ASSERT_EQ(config.optimizers.size(), 1U);
+  const auto& options = config.optimizers[0].options;
+  EXPECT_EQ(options.name, "lehi-gn");
+  EXPECT_EQ(options.group.lr, 0.5);
+  EXPECT_EQ(options.group.weight_decay, 0.1);
+  EXPECT_EQ(options.group.beta2, preset("lehi-gn").group.beta2);
+  EXPECT_EQ(options.seed, 9U);
+  EXPECT_EQ(options.clip_norm, 3);
+  EXPECT_EQ(options.recipe.schedule.every, 4);
+  EXPECT_EQ(options.recipe.schedule.dense, 2);
+  EXPECT_EQ(options.recipe.probe, Probe::diagonal);
+  EXPECT_EQ(options.recipe.scale, Scale::sqrt_n);
+  EXPECT_EQ(options.recipe.mix, Mix::max);
 
   const auto sgd = parse_trace({"wood", "--optimizer", "sgd", "--momentum", "0.9", "--nesterov"});
-  EXPECT_EQ(sgd.options.group.momentum, 0.9);
-  EXPECT_TRUE(sgd.options.group.nesterov);
+  EXPECT_EQ(sgd.optimizers[0].options.group.momentum, 0.9);
+  EXPECT_TRUE(sgd.optimizers[0].options.group.nesterov);
 }
 
 TEST(Trace, DescribesSchedules) {
@@ -164,7 +175,140 @@ TEST(Trace, DescribesSchedules) {
   EXPECT_EQ(describe_schedule({.every = 10, .dense = 200}), "every 10 steps after 200 dense ones");
 }
 
+TEST(Trace, TakesSeveralOptimizersWithTheirOwnNumbers) {
+  const auto config =
+      parse_trace({"beale", "--optimizers", "lehi,adam[lr=0.5,eps=1e-3],lehi-gn[refresh_every=5,mix=max]", "--lr",
+                   "0.25", "--seed", "4"});
+  EXPECT_TRUE(config.several);
+  ASSERT_EQ(config.optimizers.size(), 3U);
+  EXPECT_EQ(config.optimizers[0].variant, "lehi");
+  EXPECT_EQ(config.optimizers[0].options.group.lr, 0.25);
+  EXPECT_EQ(config.optimizers[1].variant, "adam[lr=0.5,eps=1e-3]");
+  EXPECT_EQ(config.optimizers[1].options.name, "adam");
+  EXPECT_EQ(config.optimizers[1].options.group.lr, 0.5);
+  EXPECT_EQ(config.optimizers[1].options.group.eps, 1e-3);
+  EXPECT_EQ(config.optimizers[2].options.recipe.schedule.every, 5);
+  EXPECT_EQ(config.optimizers[2].options.recipe.mix, Mix::max);
+  EXPECT_EQ(config.optimizers[2].options.group.lr, 0.25);
+  for (const auto& [variant, options] : config.optimizers) EXPECT_EQ(options.seed, 4U) << variant;
+}
+
+TEST(Trace, SeveralHaveTheSamePathsAsEachAlone) {
+  const auto together =
+      run({"trace", "rosenbrock", "--optimizers", "lehi[lr=0.02],adam[lr=0.1]", "--steps", "30", "--json"}).json();
+  EXPECT_EQ(together["schema"], 1);
+  EXPECT_EQ(together["optimum"], (Numbers{1, 1}));
+  ASSERT_EQ(together["traces"].size(), 2U);
+  EXPECT_EQ(together["traces"][1]["variant"], "adam[lr=0.1]");
+  const auto alone =
+      run({"trace", "rosenbrock", "--optimizer", "adam", "--lr", "0.1", "--steps", "30", "--json"}).json();
+  for (const auto* key : {"optimizer", "lr", "options", "recipe", "status", "path"}) {
+    EXPECT_EQ(together["traces"][1][key], alone[key]) << key;
+  }
+}
+
+TEST(Trace, SeveralAreOneRowEachAndOneThatDivergesIsAResult) {
+  const auto result = run({"trace", "rosenbrock", "--optimizers", "adam[lr=0.1],sgd[lr=1]", "--steps", "50"});
+  EXPECT_EQ(result.code, done);
+  EXPECT_THAT(result.out, HasSubstr("\nadam[lr=0.1] "));
+  EXPECT_THAT(result.out, HasSubstr("\nsgd[lr=1] "));
+  EXPECT_THAT(result.out, HasSubstr("diverged"));
+  EXPECT_THAT(result.err, HasSubstr("lehi: sgd[lr=1] diverged on rosenbrock at step"));
+  EXPECT_EQ(run({"trace", "rosenbrock", "--optimizers", "sgd[lr=1]", "--steps", "50"}).code, diverged);
+}
+
+TEST(Trace, WritesAFigureThatIsWellFormed) {
+  const testing::Scratch scratch;
+  const auto file = scratch / "paths.svg";
+  const auto result = run({"trace", "rosenbrock", "--optimizers", "lehi[lr=0.02],adam[lr=0.1],sgd[lr=1]", "--steps",
+                           "50", "--svg", file.string()});
+  EXPECT_EQ(result.code, done) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("lehi: wrote " + file.string() + "\n"));
+  EXPECT_THAT(result.out, HasSubstr("\nadam[lr=0.1] "));  // beside the usual result
+  EXPECT_EQ(scratch.names(), std::set<std::string>{"paths.svg"});
+  const auto svg = testing::slurp(file);
+  for (const auto* text :
+       {">rosenbrock, 50 steps<", ">LEHI, lr 0.02<", ">Adam, lr 0.1<", ">start<", ">optimum<", ">w1<"}) {
+    EXPECT_THAT(svg, HasSubstr(text));
+  }
+  EXPECT_LT(svg.size(), 100'000U);
+  if (!plot::has_python()) GTEST_SKIP() << "no python3";
+  EXPECT_EQ(plot::xml_complaint(svg), "");
+}
+
+TEST(Trace, FigureHasThePathAndTheMarksWhereTheyAre) {
+  const auto& problem = find_problem("rosenbrock");
+  const auto path = follow(problem, "adam", preset("adam"), {0, 0}, 3);
+  const auto panel = trace_figure(problem, {path}).panels.at(0);
+  const auto find = [&](const std::string& name) {
+    const auto found =
+        std::find_if(panel.series.begin(), panel.series.end(), [&](const auto& series) { return series.name == name; });
+    return found == panel.series.end() ? plot::Series{} : *found;
+  };
+  EXPECT_EQ(find("start").x, (Numbers{0}));
+  EXPECT_EQ(find("optimum").y, (Numbers{1}));
+  const auto line = find("Adam, lr 0.001");
+  ASSERT_EQ(line.x.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(line.x[i], path.points[i].w[0]);
+    EXPECT_EQ(line.y[i], path.points[i].w[1]);
+  }
+}
+
+// At every contour point the loss itself is half a power of ten above its minimum, but for interpolation: of its root
+// r, between grid points h apart, which errs by h^2/8 times the curvature, here at most (sum of x^2) / (2 r) = 1001 /
+// (2 r). Of r^2, that is 1001 h^2 / (8 r^2) as a fraction; a tenth more for higher orders.
+TEST(Trace, ContoursLieOnTheirLevels) {
+  const auto& problem = find_problem("linear-regression");
+  const auto path = follow(problem, "adam", preset("adam"), problem.start, 1);
+  const auto panel = trace_figure(problem, {path}).panels.at(0);
+  const double h = (*panel.y.high - *panel.y.low) / 134;
+  int checked = 0;
+  for (const auto& series : panel.series) {
+    if (series.x.size() < 20) continue;
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (std::isnan(series.x[i])) continue;
+      const double above = value(problem, torch::tensor({series.x[i], series.y[i]}, torch::kFloat64)) - problem.minimum;
+      const double level = std::pow(10.0, std::round(2 * std::log10(above)) / 2);
+      EXPECT_NEAR(above / level, 1.0, 1.1 * 1001 * h * h / (8 * level)) << series.x[i] << ", " << series.y[i];
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 1000);
+}
+
+TEST(Trace, TheWindowHoldsStartAndOptimumWhateverAPathDoes) {
+  const auto& problem = find_problem("beale");
+  auto path = follow(problem, "adam", preset("adam"), problem.start, 1);
+  auto strayed = path;
+  strayed.points.push_back({.step = 2, .w = {1e200, -1e200}});
+  path.points.push_back({.step = 2, .w = {1e200, std::nan("")}});
+  path.diverged = true;
+  const auto near = trace_window(problem, {path});
+  EXPECT_EQ(near.x.high, trace_window(problem, {follow(problem, "adam", preset("adam"), problem.start, 0)}).x.high);
+  const auto window = trace_window(problem, {path, strayed});
+  EXPECT_LT(window.x.low, 1.0);
+  EXPECT_GT(window.x.high, 3.0);
+  EXPECT_LT(window.x.high, 6.0);
+  EXPECT_LT(window.y.low, 0.5);
+  EXPECT_GT(window.y.high, 1.0);
+  EXPECT_LT(window.y.high, 6.0);
+  EXPECT_FALSE(plot::to_svg(trace_figure(problem, {path, strayed})).empty());
+}
+
 TEST(Trace, NamesWhatIsWrong) {
+  EXPECT_EQ(run({"trace", "bowl", "--svg", "x.svg"}).err,
+            "lehi: --svg: bowl has 3 weights, and contours need a problem of 2 such as rosenbrock\n");
+  EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam,adam"}).err, "lehi: --optimizers: 'adam' is listed twice\n");
+  EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam[lr=1"}).code, usage_error);
+  EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam[lr]"}).err,
+            "lehi: --optimizers: 'lr' in 'adam[lr]' is not of the form key=value\n");
+  EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam[optimizer=sgd]"}).code, usage_error);
+  EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam[speed=9]"}).code, usage_error);
+  EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam[lr=nan]"}).code, usage_error);
+  EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam", "--optimizer", "sgd"}).code, usage_error);
+  EXPECT_EQ(run({"trace", "beale", "--steps", "1", "--svg", "/no/such/place/x.svg"}).code, bad_input);
+
   EXPECT_EQ(run({"trace"}).err, "lehi: trace: which problem? `lehi trace --list` shows them\n");
   EXPECT_EQ(run({"trace", "beale", "--start", "1,2,3"}).err, "lehi: --start: beale has 2 weights, not 3\n");
   EXPECT_THAT(run({"trace", "beale", "--optimizer", "magic"}).err, HasSubstr("unknown optimizer 'magic'"));

@@ -1,0 +1,33 @@
+// The path of an optimizer on a small problem, as `lehi trace` shows it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lehi/options.h"
+#include "model/problem.h"
+
+namespace lehi::cli {
+
+struct TracePoint {
+  std::int64_t step = 0;
+  std::vector<double> w;
+  double value = 0.0;
+};
+
+struct TracePath {
+  std::string variant;  ///< the optimizer as the user wrote it: "lehi", "lehi[lr=0.1]"
+  Options options;
+  std::vector<TracePoint> points;  ///< from the start on
+  bool diverged = false;
+};
+
+/// Follows it for so many steps, in float64, or until something is not finite.
+TracePath follow(const Problem& problem, const std::string& variant, const Options& options,
+                 const std::vector<double>& start, std::int64_t steps);
+
+/// The 2-norm of a - b.
+double distance(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace lehi::cli

@@ -1,0 +1,100 @@
+// A figure as data: panels with axes, bands, lines and markers. svg.h writes it. Nothing here knows LibTorch, so that
+// this room compiles quickly.
+//
+//   plot::Panel panel{.title = "protein", .x = {.label = "epoch"}, .y = {.label = "test loss", .log = true}};
+//   panel.series.push_back({.x = epochs, .y = raw, .style = plot::faded(colour)});
+//   panel.series.push_back({.name = "LEHI", .x = epochs, .y = plot::ema(raw, 0.3), .style = {.colour = colour}});
+//   train::publish_text(file, plot::to_svg({.panels = {panel}}));
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lehi::plot {
+
+/// An unset end is taken from what is drawn, with a little room around it.
+struct Axis {
+  std::string label;
+  bool log = false;
+  std::optional<double> low;
+  std::optional<double> high;
+};
+
+enum class Dash : std::uint8_t { solid, dashed, dotted };
+enum class Marker : std::uint8_t { none, circle, square, diamond, triangle, cross, star };
+
+struct Style {
+  std::string colour = "#000000";  ///< as CSS has it; see colours.h
+  double width = 1.2;              ///< pt; 0: no line, markers only
+  double opacity = 1.0;
+  Dash dash = Dash::solid;
+  Marker marker = Marker::none;
+  double marker_size = 5.0;  ///< pt across
+  bool hollow = false;       ///< markers as outlines, filled with white
+};
+
+/// Raw measurements behind their smoothed line.
+inline Style faded(std::string colour) { return {.colour = std::move(colour), .width = 0.7, .opacity = 0.28}; }
+
+/// Markers without a line.
+inline Style marks(std::string colour, Marker marker, bool hollow = false) {
+  return {.colour = std::move(colour), .width = 0.0, .marker = marker, .hollow = hollow};
+}
+
+/// A line through points. A point that is not finite, or not positive on a log axis, breaks the line.
+struct Series {
+  std::string name;  ///< in the legend; "": not there
+  std::vector<double> x;
+  std::vector<double> y;
+  Style style;
+  bool fits = true;  ///< counts for the automatic ends of the axes
+};
+
+/// The area between two lines, such as mean ± 2 std. Broken like a line; what lies below a log axis reaches its end.
+struct Band {
+  std::string name;
+  std::vector<double> x;
+  std::vector<double> low;
+  std::vector<double> high;
+  std::string colour = "#000000";
+  double opacity = 0.16;
+  bool fits = true;
+};
+
+enum class Corner : std::uint8_t { top_left, top_right, bottom_left, bottom_right };
+
+/// The same lines once more, from `from` to `to` of the x axis, in a corner of the panel.
+struct Inset {
+  double from = 0.0;
+  double to = 1.0;
+  Corner corner = Corner::top_right;
+  double width = 0.45;  ///< of the panel's
+  double height = 0.42;
+};
+
+struct Panel {
+  std::string title;
+  Axis x;
+  Axis y;
+  std::vector<Band> bands;     ///< drawn first
+  std::vector<Series> series;  ///< in this order, later ones on top
+  bool grid = true;
+  std::optional<Inset> inset;
+};
+
+/// Panels in rows, under one legend that names every line once (by name, in the order of first appearance). Sizes in
+/// pt: 72 are an inch; a column of most papers is 234 to 250 wide, a page's text 390 to 505.
+struct Figure {
+  std::string title;
+  std::string description;  ///< for readers who hear it; not drawn
+  std::vector<Panel> panels;
+  int columns = 2;             ///< at most; a figure of one panel has one
+  double panel_width = 190.0;  ///< of the axes' frame, without labels
+  double panel_height = 125.0;
+  bool legend = true;
+};
+
+}  // namespace lehi::plot
