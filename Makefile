@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test format check-format tidy sanitize install clean
+.PHONY: help setup build demo test test-web format check-format tidy sanitize install clean
 
 JOBS ?= $(shell scripts/jobs)
 PREFIX ?= /usr/local
@@ -27,6 +27,10 @@ demo: build/release/build.ninja  ## compare six optimizers on Fashion-MNIST, thr
 
 test: check-format build  ## formatting, then every fast test
 	scripts/test release --label-regex fast --parallel $(JOBS)
+
+test-web: build/release/build.ninja  ## the report page in Chromium, with a report of the program itself
+	cmake --build --preset release --parallel $(JOBS) --target lehi_program
+	scripts/web-test build/release/lehi
 
 sanitize: build/asan/build.ninja  ## the fast tests under the address and undefined-behaviour sanitizers
 	cmake --build --preset asan --parallel $(JOBS)

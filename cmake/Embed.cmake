@@ -1,9 +1,10 @@
 # Puts text files into the program: lehi_embed(TARGET ROOT FILE...) generates the source file of src/train/embedded.h, the
-# files' names being relative to ROOT.
+# files' names being relative to ROOT, or to its parent where they are not in it.
 function(lehi_embed target root)
   set(entries "")
   foreach(file IN LISTS ARGN)
     file(RELATIVE_PATH name ${root} ${file})
+    string(REGEX REPLACE "^\\.\\./" "" name ${name})
     file(READ ${file} text)
     string(APPEND entries "    {\"${name}\", R\"embedded(${text})embedded\"},\n")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})

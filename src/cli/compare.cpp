@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/arguments.h"
+#include "cli/report.h"
 #include "report/document.h"
 #include "study/comparison.h"
 #include "train/json_file.h"
@@ -84,13 +85,15 @@ StudyConfig parse_compare(const Arguments& arguments) {
 int run_compare(const StudyConfig& config, std::ostream& out, std::ostream& err) {
   return run_study_command(config, err, [&](const study::Study& study) {
     const auto comparison = study::compare_runs(study, config.directory);
+    const auto page = write_study_page(config.directory, fmt::format("lehi compare {}", comparison.task));
     if (config.json) {
       auto document = study::to_json(study);
       document["directory"] = config.directory;
+      document["report"] = page;
       document["comparison"] = study::to_json(comparison);
       out << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
     } else {
-      out << report::to_text(table_of(comparison)) << "\nruns: " << config.directory << '\n';
+      out << report::to_text(table_of(comparison)) << "\nruns: " << config.directory << "\nreport: " << page << '\n';
     }
   });
 }

@@ -6,23 +6,53 @@
 #include <set>
 
 #include "cli/arguments.h"
+#include "plot/svg.h"
+#include "report/csv.h"
+#include "report/figures.h"
+#include "report/page.h"
 #include "report/study_report.h"
 #include "train/files.h"
 
 namespace lehi::cli {
+namespace {
+
+// Of the studies that can be read; those that can't are named on standard error.
+report::Studies studies_of(const std::vector<std::string>& directories, std::ostream& err) {
+  auto studies = report::read_studies(directories);
+  for (const auto& problem : studies.problems) err << "lehi: warning: " << problem << '\n';
+  return studies;
+}
+
+void write_figures(const report::Studies& studies, const std::filesystem::path& directory, std::ostream& err) {
+  train::make_directories(directory);
+  for (const auto& [name, figure] : report::figures_of(studies)) {
+    const auto file = directory / (name + ".svg");
+    train::publish_text(file, plot::to_svg(figure));
+    err << fmt::format("lehi: wrote {}\n", file.string());
+  }
+}
+
+}  // namespace
 
 ReportConfig parse_report(const Arguments& arguments) {
   ReportConfig config;
   config.arguments = arguments;
   config.title = "Studies";
-  CLI::App app("Shows what studies found: learning rates beside the paper's, optimizers compared over seeds.",
-               "lehi report");
+  CLI::App app(
+      "Shows what studies found: optimizers compared over seeds, learning rates beside the paper's, curves, stability "
+      "and cost. Without an option it prints the tables and writes the page as report.html into the first directory.",
+      "lehi report");
   app.add_option("directories", config.directories, "directories that `lehi compare` or `lehi sweep` left")->required();
-  app.add_option("--markdown", config.markdown, "write a Markdown file instead of text to standard output");
+  app.add_option("--out", config.html, "write the page, one HTML file that needs no network, to this file");
+  app.add_option("--markdown", config.markdown, "write the tables as a Markdown file");
+  app.add_option("--latex", config.latex, "write the tables as a LaTeX file for \\input (package booktabs)");
+  app.add_option("--csv", config.csv, "write every run as a row of a CSV file");
+  app.add_option("--svg", config.svg, "write the figures as SVG files into this directory");
   app.add_option("--title", config.title, "the report's heading")->capture_default_str();
   app.footer(
       "Examples:\n"
       "  lehi report runs/protein\n"
+      "  lehi report runs/protein --out protein.html --svg figures --latex tables.tex\n"
       "  lehi report runs/protein runs/mnist --markdown docs/reproduction.md --title 'The paper measured again'");
   parse_arguments(app, arguments);
   std::set<std::string> seen;
@@ -33,18 +63,32 @@ ReportConfig parse_report(const Arguments& arguments) {
 }
 
 int run_report(const ReportConfig& config, std::ostream& out, std::ostream& err) {
-  std::vector<report::NamedStudy> studies;
-  for (const auto& directory : config.directories) studies.push_back({directory, study::read_study(directory)});
+  const auto studies = studies_of(config.directories, err);
   report::ReportRequest request{.title = config.title, .command_line = {"lehi", "report"}};
   request.command_line.insert(request.command_line.end(), config.arguments.begin(), config.arguments.end());
+  const auto write = [&](const std::string& file, const auto& text) {
+    if (file.empty()) return;
+    train::publish_text(file, text());
+    err << fmt::format("lehi: wrote {}\n", file);
+  };
   const auto document = report::study_report(studies, request);
-  if (config.markdown.empty()) {
-    out << report::to_text(document);
-    return done;
-  }
-  train::publish_text(config.markdown, report::to_markdown(document));
-  err << fmt::format("lehi: wrote {}\n", config.markdown);
+  const bool chosen = !(config.html + config.markdown + config.latex + config.csv + config.svg).empty();
+  const auto page = chosen ? config.html : (studies.read.front().directory / kReportFile).string();
+  if (!chosen) out << report::to_text(document);
+  write(page, [&] { return report::page_html(report::page_data(studies, request)); });
+  write(config.markdown, [&] { return report::to_markdown(document); });
+  write(config.latex, [&] { return report::to_latex(document); });
+  write(config.csv, [&] { return report::runs_csv(studies); });
+  if (!config.svg.empty()) write_figures(studies, config.svg, err);
   return done;
+}
+
+std::string write_study_page(const std::string& directory, const std::string& title) {
+  const auto studies = report::read_studies({directory});
+  auto file = (std::filesystem::path(directory) / kReportFile).string();
+  const auto data = report::page_data(studies, {.title = title, .command_line = {"lehi", "report", directory}});
+  train::publish_text(file, report::page_html(data));
+  return file;
 }
 
 }  // namespace lehi::cli

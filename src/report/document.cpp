@@ -22,21 +22,11 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
   return right ? space + text : text + space;
 }
 
+int metric_digits(std::string_view metric) { return study::larger_is_better(metric) ? 2 : 4; }
+
 bool looks_like_number(std::string_view text) {
   constexpr std::string_view first = "0123456789+-.±";
   return text.empty() || first.find(text.front()) != std::string_view::npos;
-}
-
-// A column of numbers (and "-", "diverged") stands on the right.
-std::vector<bool> right_columns(const Table& table) {
-  std::vector<bool> right(table.rows.front().size(), false);
-  for (std::size_t column = 0; column < right.size(); ++column) {
-    const auto numbers = std::count_if(table.rows.begin() + 1, table.rows.end(),
-                                       [&](const auto& row) { return looks_like_number(row.at(column)); });
-    const bool text = std::find(table.left.begin(), table.left.end(), table.rows.front()[column]) != table.left.end();
-    right[column] = !text && 2 * numbers > static_cast<std::ptrdiff_t>(table.rows.size()) - 1;
-  }
-  return right;
 }
 
 std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string>>& rows) {
@@ -155,18 +145,34 @@ std::string written(const Document& document) {
 
 }  // namespace
 
+// A column of numbers (and "-", "diverged") stands on the right.
+std::vector<bool> right_columns(const Table& table) {
+  std::vector<bool> right(table.rows.front().size(), false);
+  for (std::size_t column = 0; column < right.size(); ++column) {
+    const auto numbers = std::count_if(table.rows.begin() + 1, table.rows.end(),
+                                       [&](const auto& row) { return looks_like_number(row.at(column)); });
+    const bool text = std::find(table.left.begin(), table.left.end(), table.rows.front()[column]) != table.left.end();
+    right[column] = !text && 2 * numbers > static_cast<std::ptrdiff_t>(table.rows.size()) - 1;
+  }
+  return right;
+}
+
 std::string to_markdown(const Document& document) { return written<MarkdownWriter>(document); }
 std::string to_text(const Document& document) { return written<TextWriter>(document); }
 
 std::string metric_number(std::string_view metric, double value) {
   if (!std::isfinite(value)) return "diverged";
-  return fmt::format("{:.{}f}", value + 0.0, study::larger_is_better(metric) ? 2 : 4);
+  return fmt::format("{:.{}f}", value + 0.0, metric_digits(metric));
 }
 
 std::string with_spread(std::string_view metric, double value, double spread) {
   const auto text = metric_number(metric, value);
   if (!std::isfinite(value) || !std::isfinite(spread)) return text;
   return fmt::format("{} ± {}", text, metric_number(metric, spread));
+}
+
+std::string difference_text(std::string_view metric, double difference) {
+  return fmt::format("{:+.{}f}", difference, metric_digits(metric));
 }
 
 std::string shell_line(const std::vector<std::string>& words) {

@@ -39,8 +39,14 @@ using Document = std::vector<Block>;
 /// GitHub's Markdown. Texts are shown as they are: nothing in them becomes markup or HTML.
 std::string to_markdown(const Document& document);
 
+/// LaTeX to be read by \\input: sections, paragraphs, and tables with the rules of the package booktabs.
+std::string to_latex(const Document& document);
+
 /// Aligned columns for a terminal.
 std::string to_text(const Document& document);
+
+/// Which columns stand on the right: those of numbers.
+std::vector<bool> right_columns(const Table& table);
 
 /// A value with the digits that its metric is read to: four decimals for losses, two for accuracies; "diverged" when it
 /// is not finite.
@@ -48,6 +54,9 @@ std::string metric_number(std::string_view metric, double value);
 
 /// "0.2421 ± 0.0031"; without the spread where that is not finite.
 std::string with_spread(std::string_view metric, double value, double spread);
+
+/// "+0.13", "-0.0063": a difference of two values of the metric.
+std::string difference_text(std::string_view metric, double difference);
 
 /// A command as a shell would take it, quoted where needed.
 std::string shell_line(const std::vector<std::string>& words);

@@ -37,12 +37,38 @@ TEST(ReportCommand, WritesMarkdownThatBeginsWithTheCommands) {
   EXPECT_THAT(text, HasSubstr("better than adam, which diverged on 1 of 2 seeds"));
 }
 
-TEST(ReportCommand, PrintsTheSameTablesAsText) {
+TEST(ReportCommand, PrintsTheSameTablesAsTextAndWritesThePage) {
   const Scratch scratch;
   const auto result = run({"report", small_study(scratch)});
   EXPECT_EQ(result.code, done);
   EXPECT_THAT(result.out, HasSubstr("0.2550 ± 0.0071"));
-  EXPECT_EQ(result.err, "");
+  const auto page = (scratch / "report.html").string();
+  EXPECT_EQ(result.err, "lehi: wrote " + page + "\n");
+  EXPECT_THAT(testing::slurp(page), HasSubstr("\"schema\":1,\"title\":\"Studies\""));
+}
+
+TEST(ReportCommand, WritesWhatIsAskedForAndNothingElse) {
+  const Scratch scratch;
+  const Scratch elsewhere;
+  const auto file = [&](const char* name) { return (elsewhere / name).string(); };
+  const auto result = run({"report", small_study(scratch), "--out", file("a.html"), "--latex", file("a.tex"), "--csv",
+                           file("a.csv"), "--svg", file("figures")});
+  EXPECT_EQ(result.code, done) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(testing::slurp(file("a.html")), ::testing::StartsWith("<!doctype html>"));
+  EXPECT_THAT(testing::slurp(file("a.tex")), HasSubstr("\\toprule"));
+  EXPECT_THAT(testing::slurp(file("a.csv")), HasSubstr("\r\n"));
+  EXPECT_TRUE(std::filesystem::is_directory(file("figures")));
+  EXPECT_FALSE(std::filesystem::exists(scratch / "report.html"));
+}
+
+TEST(ReportCommand, ADamagedStudyBesideAGoodOneIsAWarning) {
+  const Scratch good;
+  const Scratch damaged;
+  testing::spill(damaged / "study.json", "{\"schema\": 1");
+  const auto result = run({"report", small_study(good), damaged.path().string()});
+  EXPECT_EQ(result.code, done);
+  EXPECT_THAT(result.err, HasSubstr("lehi: warning: "));
 }
 
 TEST(ReportCommand, AnswersBadInputWithOneSentence) {
