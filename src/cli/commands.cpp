@@ -12,6 +12,7 @@
 #include "cli/list.h"
 #include "cli/loss.h"
 #include "cli/report.h"
+#include "cli/serve.h"
 #include "cli/sweep.h"
 #include "cli/trace.h"
 #include "cli/train.h"
@@ -71,6 +72,7 @@ const std::vector<Command>& commands() {
        call<parse_compare, run_compare>},
       {"sweep", "optimizers x learning rates x seeds, resumable at any moment", call<parse_sweep, run_sweep>},
       {"report", "what studies found: rates beside the paper's, optimizers over seeds", call<parse_report, run_report>},
+      {"serve", "the report as a live page, also while a study runs", call<parse_serve, run_serve>},
       {"doctor", "what this machine gives: cores, threads, BLAS kernel, measured speed, warnings",
        call<parse_doctor, run_doctor>},
       {"list", "the tasks, optimizers, losses or probes that exist", call<parse_list, run_list>},
