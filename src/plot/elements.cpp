@@ -70,7 +70,7 @@ std::string marker_data(Marker marker, Point at, double size) {
 }  // namespace
 
 std::string text_element(Point at, std::string_view text, const TextStyle& style, std::string_view power) {
-  std::string attributes = fmt::format(" x=\"{}\" y=\"{}\"", coordinate(at.x), coordinate(at.y));
+  std::string attributes = fmt::format(R"( x="{}" y="{}")", coordinate(at.x), coordinate(at.y));
   if (style.size != TextStyle().size) attributes += fmt::format(" font-size=\"{}\"", coordinate(style.size));
   if (style.anchor == Anchor::middle) attributes += " text-anchor=\"middle\"";
   if (style.anchor == Anchor::end) attributes += " text-anchor=\"end\"";
@@ -78,7 +78,7 @@ std::string text_element(Point at, std::string_view text, const TextStyle& style
   if (style.upwards) attributes += fmt::format(" transform=\"rotate(-90 {} {})\"", coordinate(at.x), coordinate(at.y));
   std::string raised;
   if (!power.empty()) {
-    raised = fmt::format("<tspan dy=\"-{}\" font-size=\"{}\">{}</tspan>", coordinate(0.4 * style.size),
+    raised = fmt::format(R"(<tspan dy="-{}" font-size="{}">{}</tspan>)", coordinate(0.4 * style.size),
                          coordinate(0.75 * style.size), escape(power));
   }
   return fmt::format("<text{}>{}{}</text>\n", attributes, escape(text), raised);
@@ -134,7 +134,7 @@ std::string markers_element(const Polyline& points, const Style& style) {
 std::string box_element(const Box& box, std::string_view fill, std::string_view stroke, double width) {
   const auto border = stroke.empty()
                           ? std::string()
-                          : fmt::format(" stroke=\"{}\" stroke-width=\"{}\"", escape(stroke), coordinate(width));
+                          : fmt::format(R"( stroke="{}" stroke-width="{}")", escape(stroke), coordinate(width));
   return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"{}/>\n", coordinate(box.left),
                      coordinate(box.top), coordinate(box.right - box.left), coordinate(box.bottom - box.top),
                      fill.empty() ? "none" : escape(fill), border);

@@ -180,9 +180,10 @@ std::string to_svg(const Figure& figure) {
   }
   if (!legend.empty()) top += 3.0;
   for (std::size_t i = 0; i < panels.size(); ++i) {
+    const std::size_t row = i / columns;
     Box frame;
-    frame.left = page_margin + static_cast<double>(i % columns) * cell_width + margins.left;
-    frame.top = top + static_cast<double>(i / columns) * cell_height + margins.top;
+    frame.left = page_margin + static_cast<double>(i - row * columns) * cell_width + margins.left;
+    frame.top = top + static_cast<double>(row) * cell_height + margins.top;
     frame.right = frame.left + figure.panel_width;
     frame.bottom = frame.top + figure.panel_height;
     body += draw_panel(panels[i], frame);

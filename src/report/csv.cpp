@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <cmath>
 
 namespace lehi::report {
 namespace {
 
-constexpr const char* result_keys[] = {"seconds",        "steps",           "step_seconds_min", "step_seconds_max",
-                                       "forward_passes", "backward_passes", "peak_memory_bytes"};
+constexpr std::array result_keys = {"seconds",        "steps",           "step_seconds_min", "step_seconds_max",
+                                    "forward_passes", "backward_passes", "peak_memory_bytes"};
 
 std::string csv_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 
@@ -26,7 +27,7 @@ std::string csv_text(std::string text) {
 std::string runs_csv(const Studies& studies) {
   std::vector<std::string> header = {"study", "run",    "task",   "preset",      "optimizer",      "variant", "lr",
                                      "seed",  "status", "metric", "window_mean", "window_two_std", "score"};
-  header.insert(header.end(), std::begin(result_keys), std::end(result_keys));
+  header.insert(header.end(), result_keys.begin(), result_keys.end());
   for (const auto* name : {"largest_gradient", "spike_steps", "spike_evaluations", "eps_dominated", "message"}) {
     header.emplace_back(name);
   }

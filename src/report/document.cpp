@@ -166,7 +166,7 @@ std::string metric_number(std::string_view metric, double value) {
 }
 
 std::string with_spread(std::string_view metric, double value, double spread) {
-  const auto text = metric_number(metric, value);
+  auto text = metric_number(metric, value);
   if (!std::isfinite(value) || !std::isfinite(spread)) return text;
   return fmt::format("{} ± {}", text, metric_number(metric, spread));
 }

@@ -13,8 +13,6 @@
 
 namespace lehi::report {
 
-using study::RateRuns;
-
 namespace {
 
 constexpr std::size_t most_points = 1000;  // of a line

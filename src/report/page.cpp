@@ -186,9 +186,9 @@ ordered_json section_json(const Section& section, std::size_t number, std::size_
 
 ordered_json page_data(const Studies& studies, const ReportRequest& request, bool live) {
   const auto sections = sections_of(studies.read);
-  std::size_t runs = 1;
+  std::size_t runs = 0;
   for (const auto& section : sections) runs += section.runs.size();
-  const auto most = std::clamp<std::size_t>(most_evaluations / runs, 20, 1000);
+  const auto most = std::clamp<std::size_t>(most_evaluations / std::max<std::size_t>(runs, 1), 20, 1000);
   auto list = ordered_json::array();
   for (std::size_t i = 0; i < sections.size(); ++i) list.push_back(section_json(sections[i], i + 1, most));
   return {{"schema", 1},

@@ -112,7 +112,7 @@ std::vector<std::string> summary_sentences(const Analysis& analysis) {
   const auto& name = baseline.variant->variant;
   add(study::Verdict::better, fmt::format("Better than {} (difference, 95 % interval)", name));
   add(study::Verdict::worse, fmt::format("Worse than {}", name));
-  add(study::Verdict::unclear, fmt::format("No clear difference from {} with {} seeds", name, analysis.seeds.size()));
+  add(study::Verdict::unclear, fmt::format("No clear difference from {} with {} seeds", name, base.size()));
   return sentences;
 }
 

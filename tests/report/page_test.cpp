@@ -115,6 +115,34 @@ TEST(ReportPage, LongRunsAreThinnedToTheirLastEvaluation) {
   EXPECT_EQ(steps.back(), 2500);
 }
 
+TEST(ReportPage, TwoHundredRunsOfThreeHundredEvaluationsStayBelowEightMegabytes) {
+  const Scratch scratch;
+  std::vector<study::StudyRun> runs;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) runs.push_back(fake_run("lehi", 0.1, seed, 0.25));
+  const auto studies = one_study(scratch, std::move(runs));
+  for (const auto& run : studies.read[0].study.runs) {
+    std::string lines;
+    for (int i = 1; i <= 300; ++i) {
+      const double x = 1.0 / (3.0 + i + static_cast<double>(run.seed));
+      lines += nlohmann::json{{"step", 469 * i},
+                              {"epoch", i},
+                              {"seconds", 0.123456789 * i},
+                              {"train_loss", x},
+                              {"test_loss", 2 * x},
+                              {"test_accuracy", 100 * (1 - x)},
+                              {"grad_inf_norm", x / 3},
+                              {"eps_dominated", x / 7},
+                              {"lr", 0.1}}
+                   .dump() +
+               "\n";
+    }
+    write_metrics(scratch, run, lines);
+  }
+  const auto data = page_data(studies, request);
+  EXPECT_EQ(data["sections"][0]["runs"][199]["series"]["test_loss"].size(), 300U) << "none is left out";
+  EXPECT_LT(page_html(data).size(), 8'000'000U);
+}
+
 TEST(ReportPage, AStudyOfWaitingRunsHasAPage) {
   const Scratch scratch;
   auto run = fake_run("lehi", 0.1, 0, NAN);
