@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "cli/arguments.h"
+#include "train/run_record.h"
 
 namespace lehi::cli {
 namespace {
@@ -69,6 +72,15 @@ std::string config_help() {
       "Flags win over --set, that over the environment, that over --config, that over the preset.\n\n";
   for (const auto& [name, about] : train::config_keys()) text += fmt::format("  {:<26} {}\n", name, about);
   return text;
+}
+
+std::string default_out(const std::string& what) {
+  std::string time = train::utc_now();
+  std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
+  const auto name = fmt::format("runs/{}-{}", what, time);
+  std::string free = name;
+  for (int i = 2; std::filesystem::exists(free); ++i) free = fmt::format("{}-{}", name, i);
+  return free;
 }
 
 }  // namespace lehi::cli

@@ -29,6 +29,9 @@ void add_key_flag(CLI::App& app, RunFlags& flags, const std::string& flag, const
 /// What to resolve: the flags' own settings after those of --set.
 train::ConfigRequest config_request(const RunFlags& flags);
 
+/// Where results go without --out: runs/WHAT-20240506T070809Z, with a number after it where that exists.
+std::string default_out(const std::string& what);
+
 /// The table of keys for --help-config.
 std::string config_help();
 

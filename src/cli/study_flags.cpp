@@ -37,16 +37,6 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
   return seeds;
 }
 
-// runs/compare-mnist-20240506T070809Z
-std::string default_directory(const std::string& kind, const std::string& what) {
-  std::string time = train::utc_now();
-  std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
-  const auto name = fmt::format("runs/{}-{}-{}", kind, what, time);
-  std::string free = name;
-  for (int i = 2; std::filesystem::exists(free); ++i) free = fmt::format("{}-{}", name, i);
-  return free;
-}
-
 // Missing or damaged data would fail every run of a task: better said once, before anything is written.
 void check_data(const std::vector<study::PlannedRun>& plan, const std::string& data_dir) {
   std::set<std::tuple<std::string, std::string, std::string>> seen;
@@ -162,7 +152,7 @@ StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study
   if (config.directory.empty()) {
     const auto what = flags.study.empty() ? study::short_task(config.plan.front().config.task)
                                           : study::safe_name(std::filesystem::path(flags.study).stem().string());
-    config.directory = default_directory(kind, what);
+    config.directory = default_out(fmt::format("{}-{}", kind, what));
   }
   return config;
 }

@@ -11,6 +11,8 @@
 #include "cli/arguments.h"
 #include "cli/run_flags.h"
 #include "cli/table.h"
+#include "study/plan.h"
+#include "study/progress.h"
 #include "train/files.h"
 #include "train/json_file.h"
 #include "train/run.h"
@@ -20,23 +22,8 @@ namespace {
 
 using train::RunStatus;
 
-// runs/mnist-lehi-seed0-20240506T070809Z; a csv file gives its stem.
-std::string default_out(const train::RunConfig& run) {
-  std::string task = run.task;
-  if (const auto colon = task.find(':'); colon != std::string::npos) {
-    task = std::filesystem::path(task.substr(colon + 1)).stem().string();
-  }
-  std::string time = train::utc_now();
-  std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
-  return fmt::format("runs/{}-{}-seed{}-{}", task, run.optimizer.name, run.seed, time);
-}
-
 std::string short_time(double seconds) {
-  if (seconds < 10.0) return fmt::format("{:.1f} s", seconds);
-  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
-  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+  return seconds < 10.0 ? fmt::format("{:.1f} s", seconds) : study::duration_text(seconds);
 }
 
 // One line that is redrawn on a terminal; elsewhere one line an evaluation, at most every two seconds.
@@ -166,7 +153,10 @@ TrainConfig parse_train(const Arguments& arguments) {
   if (config.resume && config.out.empty()) throw UsageError("--resume needs --out, the directory of the run.");
   if (!flags.task.empty()) {
     config.run = train::resolve(config_request(flags));
-    if (config.out.empty()) config.out = default_out(*config.run);
+    if (config.out.empty()) {
+      config.out = default_out(fmt::format("{}-{}-seed{}", study::short_task(config.run->task),
+                                           config.run->optimizer.name, config.run->seed));
+    }
   } else if (!config.resume) {
     throw UsageError("name a task; `lehi list tasks` shows them.");
   } else if (!flags.own.empty() || !flags.set.empty() || !flags.file.empty() || !flags.preset.empty()) {
