@@ -14,6 +14,7 @@
 #include "cli/report.h"
 #include "cli/serve.h"
 #include "cli/sweep.h"
+#include "cli/tokenize.h"
 #include "cli/trace.h"
 #include "cli/train.h"
 #include "data/error.h"
@@ -82,6 +83,8 @@ const std::vector<Command>& commands() {
       {"bound", "the published convergence bound for given constants", call<parse_bound, run_bound>},
       {"data", "the files that the tasks need: what is there, getting the rest, checking them",
        call<parse_data, run_data>},
+      {"tokenize", "a text's tokens and their ids, by GPT-2's or Llama-3's tokenizer",
+       call<parse_tokenize, run_tokenize>},
   };
   return table;
 }

@@ -1,4 +1,5 @@
-// What each built-in task needs on disk, where it is looked for, and where it comes from.
+// What each built-in task needs on disk, where it is looked for, and where it comes from. Tokenizers and texts that
+// several tasks share have entries like tasks, without records, inputs or outputs.
 //
 // The data directory is --data-dir, else $LEHI_DATA_DIR, else $XDG_DATA_HOME/lehi, else ~/.local/share/lehi. It holds
 // one folder a task (DIR/protein/CASP.csv); a task that a Debian package installs is looked for there too. Every file
@@ -33,10 +34,11 @@ struct TaskFiles {
   Origin origin = Origin::user;
   std::string package;         ///< npm or Debian package that has the files
   std::string package_folder;  ///< where they are in it
+  std::string joined = {};     ///< when not "": the one file is made of all that end so, by name, each ending a line
   std::string advice;          ///< how a user gets the files, one sentence
 };
 
-/// Every built-in task.
+/// Every built-in task, tokenizer and text.
 const std::vector<TaskFiles>& catalogue();
 
 /// One of them; throws std::invalid_argument, naming all, for any other name.

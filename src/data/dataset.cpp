@@ -70,6 +70,7 @@ Dataset load_protein(const TaskFiles& task, const std::string& data_dir, std::ui
 
 Dataset load_built_in(const DataRequest& request) {
   const TaskFiles& task = task_files(request.task);
+  if (task.outputs == 0) refuse("{} is no task to train on; `lehi list tasks` shows those that are", request.task);
   if (!request.target.empty() || !request.kind.empty()) {
     refuse("task {} has its own target; a target column and a kind are for csv:FILE", request.task);
   }

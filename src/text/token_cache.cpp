@@ -1,0 +1,77 @@
+// load_tokens(): from text to a mapped file of tokens, through the cache.
+#include <cstdlib>
+
+#include "data/bytes.h"
+#include "data/error.h"
+#include "runtime/message.h"
+#include "text/token_data.h"
+#include "text/token_shard.h"
+
+namespace lehi::text {
+namespace {
+
+namespace fs = std::filesystem;
+
+// To be raised when the same file and vocabulary would give other tokens than before.
+constexpr int cache_version = 1;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+fs::path cached_file(const fs::path& folder, const TokenRequest& request, TextFormat format,
+                     const Tokenizer& tokenizer) {
+  const std::string file_digest = data::hex_digest("sha256", MappedFile(request.file).bytes());
+  const std::string field = format == TextFormat::json_lines ? "json " + request.field : "plain";
+  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", cache_version, name_of(tokenizer.kind()),
+                                      tokenizer.digest(), file_digest, field);
+  return folder / (data::hex_digest("sha256", key) + ".bin");
+}
+
+}  // namespace
+
+fs::path token_cache_directory(const std::string& chosen) {
+  if (!chosen.empty()) return chosen;
+  // XDG: a relative path in the variable counts as unset.
+  if (const fs::path folder = variable("XDG_CACHE_HOME"); folder.is_absolute()) return folder / "lehi/tokens";
+  if (const fs::path home = variable("HOME"); !home.empty()) return home / ".cache/lehi/tokens";
+  refuse("no folder for the cache of tokens: HOME is not set; set XDG_CACHE_HOME");
+}
+
+std::int64_t write_tokens(const fs::path& text, const std::string& field, const Tokenizer& tokenizer,
+                          const fs::path& shard) {
+  const TextFormat format = format_of(text);
+  ShardWriter writer(shard, tokenizer.kind());
+  Encoder encoder(tokenizer);
+  std::vector<TokenId> ids;
+  read_documents(text, format, field, [&](std::string_view document) {
+    ids.clear();
+    if (format == TextFormat::json_lines) ids.push_back(tokenizer.document_start());
+    encoder.encode(document, Specials::as_text, ids, text.string());
+    writer.write(ids);
+  });
+  writer.publish();
+  return writer.tokens();
+}
+
+TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer) {
+  const TextFormat format = format_of(request.file);
+  if (format == TextFormat::shard) return TokenData::open(request.file, tokenizer);
+  const fs::path folder = token_cache_directory(request.cache_dir);
+  const fs::path cached = cached_file(folder, request, format, tokenizer);
+  if (std::error_code ignored; fs::exists(cached, ignored)) {
+    try {
+      return TokenData::open(cached, tokenizer);
+    } catch (const data::DataError&) {
+      // Damaged: made again below.
+    }
+  }
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) data::refuse_data("folder {} can't be made: {}", folder.string(), error.message());
+  write_tokens(request.file, request.field, tokenizer, cached);
+  return TokenData::open(cached, tokenizer);
+}
+
+}  // namespace lehi::text

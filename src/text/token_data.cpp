@@ -1,0 +1,105 @@
+#include "text/token_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "data/error.h"
+#include "runtime/message.h"
+#include "text/token_shard.h"
+
+namespace lehi::text {
+namespace {
+
+// Copied word by word: a shard's tokens are aligned, but what the language calls an object does not live there.
+template <class Word>
+void widen(const char* from, std::span<std::int64_t> to) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    Word word = 0;
+    std::memcpy(&word, from + i * sizeof word, sizeof word);
+    to[i] = word;
+  }
+}
+
+}  // namespace
+
+TokenData TokenData::open(const std::filesystem::path& shard, const Tokenizer& tokenizer) {
+  auto file = std::make_shared<const MappedFile>(shard);
+  const ShardHeader header = read_shard_header(file->bytes(), shard.string());
+  if (header.kind != tokenizer.kind()) {
+    data::refuse_data("{} holds tokens of {}, not of {}", shard.string(), name_of(header.kind),
+                      name_of(tokenizer.kind()));
+  }
+  TokenData tokens(std::move(file), header.token_bytes, 0, header.tokens);
+  const std::int64_t size = tokenizer.vocabulary().size();
+  std::vector<std::int64_t> buffer(std::size_t{1} << 16);
+  for (std::int64_t begin = 0; begin < tokens.size();) {
+    const auto some = std::min<std::int64_t>(static_cast<std::int64_t>(buffer.size()), tokens.size() - begin);
+    const std::span<std::int64_t> part(buffer.data(), static_cast<std::size_t>(some));
+    tokens.copy(begin, part);
+    const auto wrong = std::find_if(part.begin(), part.end(), [size](std::int64_t token) { return token >= size; });
+    if (wrong != part.end()) {
+      data::refuse_data("{} has {} as token {}; {} has the tokens 0 to {}", shard.string(), *wrong,
+                        begin + (wrong - part.begin()), name_of(tokenizer.kind()), size - 1);
+    }
+    begin += some;
+  }
+  return tokens;
+}
+
+void TokenData::copy(std::int64_t begin, std::span<std::int64_t> to) const {
+  const auto wanted = static_cast<std::int64_t>(to.size());
+  if (begin < 0 || wanted > count_ || begin > count_ - wanted) {
+    refuse("tokens {} to {} are not all there: there are {}", begin, begin + wanted, count_);
+  }
+  const char* from = file_->bytes().data() + shard_header_bytes + (first_ + begin) * token_bytes_;
+  token_bytes_ == 2 ? widen<std::uint16_t>(from, to) : widen<std::uint32_t>(from, to);
+}
+
+TokenData TokenData::slice(std::int64_t begin, std::int64_t end) const {
+  if (begin < 0 || begin > end || end > count_) refuse("tokens {} to {} are no range of {} tokens", begin, end, count_);
+  return {file_, token_bytes_, first_ + begin, end - begin};
+}
+
+TokenBlocks TokenData::blocks(std::int64_t length) const { return {*this, length}; }
+
+TokenBlocks::TokenBlocks(TokenData tokens, std::int64_t length) : tokens_(std::move(tokens)), length_(length) {
+  if (length < 1) refuse("blocks of {} tokens: the length must be at least 1", length);
+  if (tokens_.size() <= length) {
+    refuse("{} tokens make no block of {}: one more than the length is needed, for the last target", tokens_.size(),
+           length);
+  }
+}
+
+void TokenBlocks::copy(std::int64_t i, std::span<std::int64_t> inputs, std::span<std::int64_t> targets) const {
+  if (i < 0 || i >= size()) refuse("block {} is not one of the blocks 0 to {}", i, size() - 1);
+  const auto length = static_cast<std::size_t>(length_);
+  if (inputs.size() != length || targets.size() != length) {
+    refuse("a block has {} inputs and targets, not {} and {}", length, inputs.size(), targets.size());
+  }
+  tokens_.copy(i * length_, inputs);
+  tokens_.copy(i * length_ + 1, targets);
+}
+
+TokenBlock TokenBlocks::block(std::int64_t i) const {
+  const auto length = static_cast<std::size_t>(length_);
+  TokenBlock block{std::vector<std::int64_t>(length), std::vector<std::int64_t>(length)};
+  copy(i, block.inputs, block.targets);
+  return block;
+}
+
+TokenSplit split(const TokenData& tokens, double validation_fraction, double test_fraction) {
+  // Also refuses NaN.
+  if (!(validation_fraction >= 0 && test_fraction >= 0 && validation_fraction + test_fraction < 1)) {
+    refuse("fractions {} for validation and {} for testing: each is at least 0, and together they are below 1",
+           validation_fraction, test_fraction);
+  }
+  const auto share = [&](double fraction) {
+    return static_cast<std::int64_t>(std::floor(static_cast<double>(tokens.size()) * fraction));
+  };
+  const std::int64_t test = tokens.size() - share(test_fraction);
+  const std::int64_t validation = test - share(validation_fraction);
+  return {tokens.slice(0, validation), tokens.slice(validation, test), tokens.slice(test, tokens.size())};
+}
+
+}  // namespace lehi::text

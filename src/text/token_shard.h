@@ -1,0 +1,59 @@
+// Files of tokens in llm.c's format, which is also that of our own cache: 256 little-endian 32-bit words (magic,
+// version, number of tokens, the rest 0), then the tokens.
+//
+//   GPT-2     magic 20240520, version 1, 16-bit tokens
+//   Llama-3   magic 20240801, version 7, 32-bit tokens
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace lehi::text {
+
+/// What a shard's header says, found to agree with the file's size.
+struct ShardHeader {
+  TokenizerKind kind = TokenizerKind::gpt2;
+  std::int64_t tokens = 0;
+  int token_bytes = 2;
+};
+
+inline constexpr std::size_t shard_header_bytes = 1024;
+
+/// Throws DataError, `where` being the file, unless magic and version are known and the file has exactly the size that
+/// its number of tokens needs.
+ShardHeader read_shard_header(std::string_view bytes, const std::string& where);
+
+/// Writes a shard aside; it appears under its name, whole and synced, at publish().
+class ShardWriter {
+ public:
+  /// In the folder of `file`, which must exist. What writers that were killed left there is removed.
+  ShardWriter(std::filesystem::path file, TokenizerKind kind);
+  ShardWriter(const ShardWriter&) = delete;
+  ShardWriter(ShardWriter&&) = delete;
+  ShardWriter& operator=(const ShardWriter&) = delete;
+  ShardWriter& operator=(ShardWriter&&) = delete;
+  ~ShardWriter();
+
+  /// Throws DataError when the disk takes no more, or for a token more than the format's 2^31 - 1.
+  void write(std::span<const TokenId> ids);
+  void publish();
+  std::int64_t tokens() const { return tokens_; }
+
+ private:
+  void flush();
+
+  std::filesystem::path file_;
+  std::string aside_;
+  int descriptor_ = -1;
+  TokenizerKind kind_;
+  std::int64_t tokens_ = 0;
+  std::string buffer_;
+};
+
+}  // namespace lehi::text
