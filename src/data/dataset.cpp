@@ -84,7 +84,13 @@ Dataset load_built_in(const DataRequest& request) {
   return dataset;
 }
 
-torch::Tensor rows(const torch::Tensor& values, const torch::Tensor& index) { return values.index_select(0, index); }
+torch::Tensor rows(const torch::Tensor& values, const torch::Tensor& index) {
+  auto sizes = values.sizes().vec();
+  sizes.front() = index.size(0);
+  auto result = torch::empty(sizes, values.options());
+  use_large_pages(result);
+  return torch::index_select_out(result, values, 0, index);
+}
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 #include "data/bytes.h"
 #include "data/error.h"
+#include "data/rows.h"
 
 namespace lehi::data {
 namespace {
@@ -54,6 +55,7 @@ torch::Tensor read_idx(const std::filesystem::path& file, int dimensions) {
                 fmt::join(sizes, " x "), body - declared);
   }
   auto values = torch::empty(sizes, torch::kUInt8);
+  use_large_pages(values);
   std::memcpy(values.data_ptr(), bytes.data() + header, declared);
   return values;
 }

@@ -1,5 +1,7 @@
 #include "data/rows.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -70,6 +72,13 @@ void take_rows(const torch::Tensor& from, const torch::Tensor& rows, ByteScale b
     scale_bytes(reinterpret_cast<const std::uint8_t*>(row), size, bytes.scale, bytes.shift,
                 to.data_ptr<float>() + i * size);
   });
+}
+
+void use_large_pages(const torch::Tensor& fresh) {
+  constexpr std::uintptr_t page = 1U << 21U;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(fresh.data_ptr()) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(fresh.data_ptr()) + fresh.nbytes()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
 torch::Tensor scaled(const torch::Tensor& values, ByteScale bytes) {

@@ -23,6 +23,10 @@ void take_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tens
 /// taking rows at random waits for.
 void take_rows(const torch::Tensor& from, const torch::Tensor& rows, ByteScale bytes, torch::Tensor& to);
 
+/// Asks for large pages under a tensor that has not been written yet: rows at random otherwise wait as long for their
+/// pages' addresses as for themselves. A wish: nothing is promised.
+void use_large_pages(const torch::Tensor& fresh);
+
 /// uint8 to float32: values * scale + shift, the bits that take_rows() makes of them.
 torch::Tensor scaled(const torch::Tensor& values, ByteScale bytes);
 

@@ -1,6 +1,6 @@
 // Pre-tokenisation: text into the words inside which BPE merges. Hand-written scanners for the two regular expressions
-// of the reference tokenizers (see words.cpp): several times the speed of a regular-expression library, and its tables
-// are those of the references' own engine (unicode_ranges.h), so that both see the same letters, numbers and spaces.
+// of the reference tokenizers (see words.cpp), whose tables are those of the references' own engine (unicode_ranges.h),
+// so that both see the same letters, numbers and spaces.
 #pragma once
 
 #include <cstddef>

@@ -45,6 +45,16 @@ TEST(TakeRows, BytesAreScaledOnTheWay) {
             "take_rows: expected uint8 to scale, not Float");
 }
 
+TEST(TakeRows, LargePagesHoldWhatIsWrittenToThem) {
+  for (const std::int64_t size : {1L, 1000L, 10'000'000L}) {
+    const auto tensor = torch::empty({size}, torch::kUInt8);
+    use_large_pages(tensor);
+    tensor.fill_(7);
+    EXPECT_EQ(tensor.sum().item<std::int64_t>(), 7 * size);
+  }
+  use_large_pages(torch::empty({0}));
+}
+
 TEST(TakeRows, TheBufferIsUsedAgain) {
   const auto from = torch::randn({40, 5});
   torch::Tensor buffer;
