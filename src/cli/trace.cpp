@@ -32,40 +32,38 @@ Json path_json(const TracePath& path) {
 
 const char* status_name(const TracePath& path) { return path.diverged ? "diverged" : "done"; }
 
+// Adds what was run, and how it ended.
+void add_run(const TracePath& path, Json& object) {
+  object["optimizer"] = path.options.name;
+  object["lr"] = path.options.group.lr;
+  object["options"] = numbers_json(path.options.group);
+  object["recipe"] = recipe_json(path.options.recipe);
+  object["seed"] = path.options.seed;
+  object["status"] = status_name(path);
+}
+
+void add_solution(const Problem& problem, Json& object) {
+  object["optimum"] = problem.optimum;
+  object["minimum"] = problem.minimum;
+}
+
 void print_json(const Problem& problem, const TracePath& path, std::ostream& out) {
-  const Json document = {
-      {"schema", 1},
-      {"problem", problem.name},
-      {"optimizer", path.options.name},
-      {"lr", path.options.group.lr},
-      {"options", numbers_json(path.options.group)},
-      {"recipe", recipe_json(path.options.recipe)},
-      {"seed", path.options.seed},
-      {"status", status_name(path)},
-      {"optimum", problem.optimum},
-      {"minimum", problem.minimum},
-      {"path", path_json(path)},
-  };
+  Json document = {{"schema", 1}, {"problem", problem.name}};
+  add_run(path, document);
+  add_solution(problem, document);
+  document["path"] = path_json(path);
   out << document.dump() << '\n';
 }
 
 void print_json(const Problem& problem, const std::vector<TracePath>& paths, std::ostream& out) {
-  Json traces = Json::array();
+  Json document = {{"schema", 1}, {"problem", problem.name}};
+  add_solution(problem, document);
+  auto& traces = document["traces"] = Json::array();
   for (const auto& path : paths) {
-    traces.push_back({{"variant", path.variant},
-                      {"optimizer", path.options.name},
-                      {"lr", path.options.group.lr},
-                      {"options", numbers_json(path.options.group)},
-                      {"recipe", recipe_json(path.options.recipe)},
-                      {"seed", path.options.seed},
-                      {"status", status_name(path)},
-                      {"path", path_json(path)}});
+    Json& trace = traces.emplace_back(Json{{"variant", path.variant}});
+    add_run(path, trace);
+    trace["path"] = path_json(path);
   }
-  const Json document = {{"schema", 1},
-                         {"problem", problem.name},
-                         {"optimum", problem.optimum},
-                         {"minimum", problem.minimum},
-                         {"traces", traces}};
   out << document.dump() << '\n';
 }
 

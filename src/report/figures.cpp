@@ -9,7 +9,6 @@
 #include "plot/smooth.h"
 #include "report/curves.h"
 #include "study/paper.h"
-#include "train/config.h"
 
 namespace lehi::report {
 
@@ -41,24 +40,8 @@ std::vector<double> mean_over(const std::vector<std::vector<double>>& seeds) {
   }
 }
 
-struct CurveStyle {
-  double smoothing = 0.3;
-  std::int64_t cut = 0;
-};
-
-CurveStyle style_of(const Section& section, const Picked& picked) {
-  const auto* run = picked.runs->runs.front();
-  try {
-    const auto judge = train::read_config(study::run_file(*run, section.places.at(run), "config.toml")).judge;
-    return {judge.smoothing, judge.cut};
-  } catch (const std::exception&) {
-    return {};
-  }
-}
-
-void add_curves(const Section& section, const Picked& picked, const std::string& metric, const std::string& colour,
-                plot::Panel& panel) {
-  const auto style = style_of(section, picked);
+void add_curves(const Section& section, const train::JudgeConfig& judge, const Picked& picked,
+                const std::string& metric, const std::string& colour, plot::Panel& panel) {
   std::vector<std::vector<double>> all;
   std::vector<double> longest;
   for (const auto* run : picked.runs->runs) {
@@ -67,7 +50,7 @@ void add_curves(const Section& section, const Picked& picked, const std::string&
     auto y = columns[metric];
     const auto size = std::min(x.size(), y.size());
     const auto from = static_cast<std::size_t>(
-        std::find_if(x.begin(), x.end(), [&](double epoch) { return epoch > static_cast<double>(style.cut); }) -
+        std::find_if(x.begin(), x.end(), [&](double epoch) { return epoch > static_cast<double>(judge.cut); }) -
         x.begin());
     if (from >= size) continue;
     x = {x.begin() + static_cast<std::ptrdiff_t>(from), x.begin() + static_cast<std::ptrdiff_t>(size)};
@@ -79,7 +62,7 @@ void add_curves(const Section& section, const Picked& picked, const std::string&
   if (all.empty()) return;
   panel.series.push_back({.name = plot::display_name(picked.variant->variant),
                           .x = longest,
-                          .y = plot::ema(mean_over(all), style.smoothing),
+                          .y = plot::ema(mean_over(all), judge.smoothing),
                           .style = {.colour = colour}});
 }
 
@@ -98,12 +81,13 @@ plot::Figure curves_figure(const Section& section, const Analysis& analysis) {
   plot::Figure figure{.title = figure_title(section),
                       .description = "Training and test curves of each optimizer at the rate picked for it"};
   const auto colours = colours_of(analysis);
+  const auto judge = judge_of(section);
   for (const std::string& metric : {std::string("train_loss"), analysis.metric}) {
     plot::Panel panel{
         .title = "", .x = {.label = "epoch"}, .y = {.label = in_words(metric), .log = metric.ends_with("_loss")}};
     for (const auto& picked : analysis.picked) {
       const auto index = static_cast<std::size_t>(picked.variant - analysis.variants.data());
-      add_curves(section, picked, metric, colours[index], panel);
+      add_curves(section, judge, picked, metric, colours[index], panel);
     }
     if (!panel.series.empty()) figure.panels.push_back(std::move(panel));
   }

@@ -146,18 +146,6 @@ ordered_json run_json(const StudyRun& run, const std::filesystem::path& study_di
           {"series", series}};
 }
 
-// What a figure leaves out and how it smooths, as the first run that tells says.
-train::JudgeConfig judge_of(const Section& section) {
-  for (const auto* run : section.runs) {
-    try {
-      return train::read_config(study::run_file(*run, section.places.at(run), "config.toml")).judge;
-    } catch (const std::exception&) {
-      continue;
-    }
-  }
-  return {};
-}
-
 ordered_json section_json(const Section& section, std::size_t number, std::size_t most) {
   const Analysis analysis(section);
   const auto judge = judge_of(section);

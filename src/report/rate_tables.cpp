@@ -12,6 +12,7 @@
 
 namespace lehi::report {
 
+using study::RateRuns;
 using study::StudyRun;
 using study::VariantRuns;
 using Row = std::vector<std::string>;
@@ -94,33 +95,39 @@ std::string stability_text(const study::Stability& stability) {
   }
 }
 
-}  // namespace
-
-Table scores_by_rate(const std::vector<VariantRuns>& variants, const std::string& metric) {
+// The variants in rows, the rates in columns: `cells(variant)` writes the cell of a rate; one that was not run is
+// empty.
+template <class Cells>
+Table table_by_rate(const std::vector<VariantRuns>& variants, const Cells& cells) {
   Table table;
   const auto rates = rates_of(variants);
   auto& header = table.rows.emplace_back(Row{"optimizer"});
   for (const double rate : rates) header.push_back(rate_text(rate));
   for (const auto& variant : variants) {
     Row row = {variant.variant};
-    const auto best = study::select_rate(variant, metric);
+    const auto cell = cells(variant);
     for (const double rate : rates) {
       const auto* runs = at_rate(variant, rate);
-      if (runs == nullptr) {
-        row.emplace_back();
-      } else if (runs->finished() == 0) {
-        row.emplace_back("-");
-      } else {
-        const double score = study::mean_score(*runs, metric);
-        std::string text = std::isfinite(score) ? metric_number(metric, score)
-                                                : fmt::format("diverged {}/{}", runs->diverged(), runs->runs.size());
-        if (best && best->lr == rate && std::isfinite(best->score)) text += " *";
-        row.push_back(std::move(text));
-      }
+      row.push_back(runs == nullptr ? std::string() : cell(*runs));
     }
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+}  // namespace
+
+Table scores_by_rate(const std::vector<VariantRuns>& variants, const std::string& metric) {
+  return table_by_rate(variants, [&](const VariantRuns& variant) {
+    return [&metric, best = study::select_rate(variant, metric)](const RateRuns& rate) -> std::string {
+      if (rate.finished() == 0) return "-";
+      const double score = study::mean_score(rate, metric);
+      std::string text = std::isfinite(score) ? metric_number(metric, score)
+                                              : fmt::format("diverged {}/{}", rate.diverged(), rate.runs.size());
+      if (best && best->lr == rate.lr && std::isfinite(best->score)) text += " *";
+      return text;
+    };
+  });
 }
 
 std::vector<std::string> edge_warnings(const std::vector<VariantRuns>& variants, const std::string& metric) {
@@ -134,19 +141,9 @@ std::vector<std::string> edge_warnings(const std::vector<VariantRuns>& variants,
 }
 
 Table stability_by_rate(const std::vector<VariantRuns>& variants) {
-  Table table;
-  const auto rates = rates_of(variants);
-  auto& header = table.rows.emplace_back(Row{"optimizer"});
-  for (const double rate : rates) header.push_back(rate_text(rate));
-  for (const auto& variant : variants) {
-    Row row = {variant.variant};
-    for (const double rate : rates) {
-      const auto* runs = at_rate(variant, rate);
-      row.push_back(runs == nullptr ? "" : stability_text(study::stability_of(*runs)));
-    }
-    table.rows.push_back(std::move(row));
-  }
-  return table;
+  return table_by_rate(variants, [](const VariantRuns&) {
+    return [](const RateRuns& rate) { return stability_text(study::stability_of(rate)); };
+  });
 }
 
 Document rate_search(const Section& section) {

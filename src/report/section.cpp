@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "train/config.h"
-
 namespace lehi::report {
 
 using study::RateRuns;
@@ -109,6 +107,17 @@ std::string rate_text(double lr) { return fmt::format("{:g}", lr); }
 
 std::string score_formula(const std::string& metric) {
   return fmt::format("mean {} 2 std", study::larger_is_better(metric) ? "-" : "+");
+}
+
+train::JudgeConfig judge_of(const Section& section) {
+  for (const auto* run : section.runs) {
+    try {
+      return train::read_config(study::run_file(*run, section.places.at(run), "config.toml")).judge;
+    } catch (const std::exception&) {
+      continue;
+    }
+  }
+  return {};
 }
 
 std::string departure(const StudyRun& run, const std::filesystem::path& study_directory) {

@@ -9,6 +9,7 @@
 
 #include "study/selection.h"
 #include "study/study.h"
+#include "train/config.h"
 
 namespace lehi::report {
 
@@ -73,6 +74,9 @@ std::string rate_text(double lr);
 
 /// "mean - 2 std", or plus for losses.
 std::string score_formula(const std::string& metric);
+
+/// How a figure smooths and what it leaves out, as the first run that tells says.
+train::JudgeConfig judge_of(const Section& section);
 
 /// How a run departs from its preset, other than by its rate and seed; "" when it does not.
 std::string departure(const study::StudyRun& run, const std::filesystem::path& study_directory);

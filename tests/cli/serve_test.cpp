@@ -45,14 +45,19 @@ TEST(ServeCommand, NamesWhatIsWrong) {
   EXPECT_EQ(run({"serve", scratch.path().string(), "--host", "no such name"}).code, usage_error);
 }
 
-// The built program: it says where it listens, shows the study as it changes, and ends with the signal's code.
-TEST(ServeCommand, ServesAStudyUntilASignal) {
-  const Scratch scratch;
+study::Study write_one_run(const Scratch& scratch) {
   study::Study study;
   study.kind = "sweep";
   study.started = "2024-05-06T07:08:09Z";
   study.runs = {testing::fake_run("lehi", 0.1, 0, 0.25)};
   study::write_study(scratch.path(), study);
+  return study;
+}
+
+// The built program: it says where it listens, shows the study as it changes, and ends with the signal's code.
+TEST(ServeCommand, ServesAStudyUntilASignal) {
+  const Scratch scratch;
+  write_one_run(scratch);
   for (const auto& [name, code] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
     // The shell gives the address over a file, waits for the test's go, sends the signal and reports the code.
     const auto at = (scratch / "at").string();
@@ -86,11 +91,7 @@ TEST(ServeCommand, ServesAStudyUntilASignal) {
 
 TEST(ServeCommand, ContentIsReadAnewAndDamageIsToldNotFatal) {
   const Scratch scratch;
-  study::Study study;
-  study.kind = "sweep";
-  study.started = "2024-05-06T07:08:09Z";
-  study.runs = {testing::fake_run("lehi", 0.1, 0, 0.25)};
-  study::write_study(scratch.path(), study);
+  auto study = write_one_run(scratch);
   ServeConfig config;
   config.directories = {scratch.path().string()};
   config.title = "<script>alert(1)</script>";
