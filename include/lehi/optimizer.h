@@ -38,14 +38,17 @@ struct Term {
   double weight = 1.0;  ///< >= 0
 };
 
-/// A network that differentiates itself, without an autograd graph: its predictions, and how cotangents travel back.
+/// A network that differentiates itself: its predictions, and how cotangents travel back.
 struct Differentiable {
   using Tensors = std::vector<torch::Tensor>;
+  /// Takes J^T cotangent of one parameter for each cotangent: its shape, dense or, for the rows of an embedding, sparse
+  /// in the first dimension. They may be the network's own buffers, valid until its next call.
+  using Deliver = std::function<void(const torch::Tensor& parameter, const Tensors& pulled)>;
 
   torch::Tensor predictions;
-  /// For each cotangent, which has the predictions' shape, J^T cotangent for each parameter: its shape, or undefined
-  /// where the parameter takes no part. The results may be the network's own buffers, valid until its next call.
-  std::function<std::vector<Tensors>(const Tensors& cotangents, const Tensors& parameters)> pull_back;
+  /// Cotangents have the predictions' shape. Calls `deliver` once for each parameter that takes part, and does not read
+  /// the parameter after that, so that it may be updated there and then (Options::update_during_pull_back).
+  std::function<void(const Tensors& cotangents, const Deliver& deliver)> pull_back;
 };
 
 /// What a user may watch in one parameter group (Options::diagnostics).

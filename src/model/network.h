@@ -1,0 +1,43 @@
+// What training asks of a model, whichever it is.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "lehi/optimizer.h"
+
+namespace lehi::model {
+
+using NamedTensors = torch::OrderedDict<std::string, torch::Tensor>;
+
+class Network {
+ public:
+  Network() = default;
+  /// What forward() returns refers to this object.
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  virtual ~Network() = default;
+
+  /// Trained, in the order of their making; saved under these names.
+  virtual const NamedTensors& named_parameters() const = 0;
+
+  /// Not trained but changed by training, such as the running means of batch normalisation; saved too.
+  virtual const NamedTensors& named_buffers() const;
+
+  /// Where the predictions are hidden values and the loss owns the last linear map (lehi::LinearCrossEntropy): that
+  /// map's weight, [classes, width]. Undefined where the predictions are the last thing before the loss.
+  virtual torch::Tensor head() const { return {}; }
+
+  /// Training. Valid until the next call; `key` names the pass's random numbers: first_row is the index of the batch's
+  /// first row within the step.
+  virtual Differentiable forward(const torch::Tensor& inputs, const RandomKey& key) = 0;
+
+  /// Evaluation: the predictions in a tensor of the caller's.
+  virtual torch::Tensor predict(const torch::Tensor& inputs) const = 0;
+};
+
+std::int64_t parameter_count(const Network& network);
+
+}  // namespace lehi::model
