@@ -88,4 +88,10 @@ std::int64_t parameter_count(const Network& network) {
   return count;
 }
 
+std::int64_t parameter_count(const std::vector<ParameterShape>& shapes) {
+  std::int64_t count = 0;
+  for (const ParameterShape& shape : shapes) count += c10::multiply_integers(shape.sizes);
+  return count;
+}
+
 }  // namespace lehi::model

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lehi/optimizer.h"
 
@@ -39,5 +40,12 @@ class Network {
 };
 
 std::int64_t parameter_count(const Network& network);
+
+/// What a model will consist of, told without making it: a model of a billion weights can be counted anywhere.
+struct ParameterShape {
+  std::string name;
+  std::vector<std::int64_t> sizes;
+};
+std::int64_t parameter_count(const std::vector<ParameterShape>& shapes);
 
 }  // namespace lehi::model
