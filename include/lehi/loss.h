@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lehi/probe.h"
 
@@ -22,6 +23,9 @@ struct Evaluation {
   std::int64_t rows = 0;   ///< rows seen, ignored ones included; advances RandomKey::first_row
   torch::Tensor gradient;  ///< u: d(sum)/dp, shape and dtype of the predictions
   torch::Tensor probe;     ///< v, unscaled; undefined when the request was `gradient`
+  /// d(sum)/dw and the probe pulled back for each of Loss::parameters(); empty where it has none.
+  std::vector<torch::Tensor> parameter_gradients;
+  std::vector<torch::Tensor> parameter_probes;
 
   /// The mean loss; NaN when every row was ignored.
   double mean() const { return sum / count; }
@@ -36,6 +40,10 @@ class Loss {
 
   /// True when evaluate() can make this probe. `gradient` is always true.
   virtual bool supports(Probe probe) const = 0;
+
+  /// Weights that the loss itself applies to the predictions (LinearCrossEntropy); the optimizer adds their part of g
+  /// and s to what comes back through the network, which may use the same weights (tied ones).
+  virtual std::vector<torch::Tensor> parameters() const { return {}; }
 
   /// Value, gradient and, if asked for, probe. Tensors already in `out` are reused when shape, dtype and device fit.
   /// Throws std::invalid_argument for wrong shapes, dtypes, devices, targets or an unsupported probe, and

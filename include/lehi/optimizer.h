@@ -185,6 +185,15 @@ class Optimizer : public torch::optim::Optimizer {
   struct Members {
     Tensors parameters;                  // of all groups, in order
     std::vector<compat::StateKey> keys;  // of their states: making them costs more than finding a state
+    std::vector<std::size_t> groups;     // that each belongs to
+    std::vector<std::size_t> places;     // within its group
+  };
+
+  // What is known of a step's g and s while they arrive.
+  struct Measured {
+    double squares = 0.0;
+    std::vector<double> largest;  // |g_i|, of each group
+    std::string culprit;          // the first parameter that is not finite
   };
 
   const Tensors& all_parameters();
@@ -198,18 +207,22 @@ class Optimizer : public torch::optim::Optimizer {
   double run_accumulate(const std::vector<Term>& terms, bool keep_graph, const Differentiable* network);
   void begin_sums(const std::vector<Term>& terms);
   bool evaluate_terms(const std::vector<Term>& terms, const Refresh& refresh);
-  std::vector<Tensors> pull(std::span<const Term> terms, const std::vector<Tensors>& cotangents, bool keep_graph,
-                            const Differentiable* network);
+  std::vector<Tensors> pull(std::span<const Term> terms, std::span<Evaluation> evaluations,
+                            const std::vector<Tensors>& cotangents, bool keep_graph, const Differentiable* network);
   Pulled pull_terms(const std::vector<Term>& terms, const Refresh& refresh, bool keep_graph,
                     const Differentiable* network);
   Pulled gather_accumulated(const Refresh& refresh);
   Pulled gather_gradients(double value);
   void add_regulariser(const torch::Tensor& regulariser, bool keep_graph, Pulled& pulled);
+  void scale_term(const Term& term, std::size_t index, bool alone, Pulled& pulled);
+  double step_during_pull_back(const Term& term, const Refresh& refresh, const Differentiable& network);
+  void begin_report(const Pulled& pulled, const Refresh& refresh, bool second);
   double apply(const Pulled& pulled, const Refresh& refresh);
-  bool measure(const Pulled& pulled);
+  void measure(const Pulled& pulled, std::size_t index, Measured& measured) const;
+  bool report_norms(const Pulled& pulled, const Measured& measured);
   double skip_step(double value);
-  void update_parameter(const torch::Tensor& parameter, const GroupOptions& group, const Pulled& pulled,
-                        std::size_t index, const Refresh& refresh);
+  void update_parameter(const Pulled& pulled, std::size_t index, const Refresh& refresh);
+  double finish_step(const Pulled& pulled);
   ParameterState& state_of(std::size_t index, const GroupOptions& group);
   torch::Tensor zero_state(const torch::Tensor& parameter) const;
   torch::Tensor curvature(const ParameterState* state, const GroupOptions& group) const;

@@ -78,6 +78,10 @@ struct Options {
   NonFinite non_finite = NonFinite::raise;
   std::uint64_t seed = 0;    ///< of the random probes
   bool diagnostics = false;  ///< fill StepReport::groups at every step; costs a few passes over memory
+  /// Updates each weight as soon as its g and s are complete, so that no full copy of either exists. For networks that
+  /// differentiate themselves (lehi::Differentiable). Nothing can be undone then: needs NonFinite::record, and no
+  /// clip_norm, diagnostics or accumulate().
+  bool update_during_pull_back = false;
 };
 
 /// Throws std::invalid_argument naming the first number out of range, its value and the range.
@@ -118,6 +122,7 @@ class PresetOptions {
   PresetOptions& non_finite(NonFinite value) { return set(options_.non_finite, value); }
   PresetOptions& seed(std::uint64_t value) { return set(options_.seed, value); }
   PresetOptions& diagnostics(bool value) { return set(options_.diagnostics, value); }
+  PresetOptions& update_during_pull_back(bool value) { return set(options_.update_during_pull_back, value); }
   PresetOptions& probe(Probe value) { return set(options_.recipe.probe, value); }
   PresetOptions& scale(Scale value) { return set(options_.recipe.scale, value); }
   PresetOptions& mix(Mix value) { return set(options_.recipe.mix, value); }

@@ -78,6 +78,7 @@ Mlp::Mlp(std::vector<std::int64_t> sizes, std::uint64_t seed, torch::Dtype dtype
   const auto draw = [&](at::IntArrayRef shape, double bound) {
     return torch::empty(shape, torch::kFloat32).uniform_(-bound, bound, generator).to(dtype);
   };
+  const auto shapes = mlp_parameters(sizes);
   for (std::size_t l = 0; l + 1 < sizes.size(); ++l) {
     // As LibTorch computes it, rounding by rounding: Kaiming's uniform distribution with a slope of sqrt(5).
     const double fan_in = static_cast<double>(sizes[l]);
@@ -85,18 +86,21 @@ Mlp::Mlp(std::vector<std::int64_t> sizes, std::uint64_t seed, torch::Dtype dtype
     Layer layer;
     layer.weight = draw({sizes[l + 1], sizes[l]}, std::sqrt(3.0) * (gain / std::sqrt(fan_in)));
     layer.bias = draw({sizes[l + 1]}, 1 / std::sqrt(fan_in));
-    parameters_.insert(fmt::format("layers.{}.weight", l), layer.weight);
-    parameters_.insert(fmt::format("layers.{}.bias", l), layer.bias);
+    parameters_.insert(shapes[2 * l].name, layer.weight);
+    parameters_.insert(shapes[2 * l + 1].name, layer.bias);
     layer.outputs = torch::empty({0}, dtype);
     layer.deltas = torch::empty({0}, dtype);
     layers_.push_back(std::move(layer));
   }
 }
 
-std::int64_t Mlp::parameter_count() const {
-  std::int64_t count = 0;
-  for (const auto& item : parameters_) count += item.value().numel();
-  return count;
+std::vector<ParameterShape> mlp_parameters(const std::vector<std::int64_t>& sizes) {
+  std::vector<ParameterShape> shapes;
+  for (std::size_t l = 0; l + 1 < sizes.size(); ++l) {
+    shapes.push_back({fmt::format("layers.{}.weight", l), {sizes[l + 1], sizes[l]}});
+    shapes.push_back({fmt::format("layers.{}.bias", l), {sizes[l + 1]}});
+  }
+  return shapes;
 }
 
 Tensor Mlp::checked(const Tensor& inputs) const {
@@ -110,7 +114,7 @@ Tensor Mlp::checked(const Tensor& inputs) const {
   return inputs.detach().contiguous();
 }
 
-Differentiable Mlp::forward(const Tensor& inputs) {
+Differentiable Mlp::forward(const Tensor& inputs, const RandomKey& /*key*/) {
   const torch::NoGradGuard no_grad;
   inputs_ = checked(inputs);
   const Tensor* values = &inputs_;
@@ -119,8 +123,9 @@ Differentiable Mlp::forward(const Tensor& inputs) {
     run_layer(*values, layer.weight, layer.bias, &layer != &layers_.back(), layer.outputs);
     values = &layer.outputs;
   }
-  return {layers_.back().outputs,
-          [this](const Tensors& cotangents, const Tensors& parameters) { return pull_back(cotangents, parameters); }};
+  return {layers_.back().outputs, [this](const Tensors& cotangents, const Differentiable::Deliver& deliver) {
+            pull_back(cotangents, deliver);
+          }};
 }
 
 Tensor Mlp::predict(const Tensor& inputs) const {
@@ -180,7 +185,7 @@ void Mlp::pull_back_through_layers(const Tensors& cotangents) {
   }
 }
 
-std::vector<std::vector<Tensor>> Mlp::pull_back(const Tensors& cotangents, const Tensors& parameters) {
+void Mlp::pull_back(const Tensors& cotangents, const Differentiable::Deliver& deliver) {
   const torch::NoGradGuard no_grad;
   const Tensor& predictions = layers_.back().outputs;
   Tensors contiguous;
@@ -192,7 +197,7 @@ std::vector<std::vector<Tensor>> Mlp::pull_back(const Tensors& cotangents, const
     }
     contiguous.push_back(cotangent.contiguous());
   }
-  if (cotangents.empty()) return {};
+  if (cotangents.empty()) return;
   make_room_for(cotangents.size());
   if (predictions.scalar_type() == torch::kFloat32) {
     pull_back_through_layers<float>(contiguous);
@@ -200,14 +205,11 @@ std::vector<std::vector<Tensor>> Mlp::pull_back(const Tensors& cotangents, const
     pull_back_through_layers<double>(contiguous);
   }
 
-  std::vector<Tensors> results(cotangents.size(), Tensors(parameters.size()));
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    std::size_t own = 0;
-    while (own < parameters_.size() && !parameters_[own].value().is_same(parameters[i])) ++own;
-    if (own == parameters_.size()) continue;
-    for (std::size_t c = 0; c < cotangents.size(); ++c) results[c][i] = gradients_[c][own];
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    Tensors pulled;
+    for (std::size_t c = 0; c < cotangents.size(); ++c) pulled.push_back(gradients_[c][i]);
+    deliver(parameters_[i].value(), pulled);
   }
-  return results;
 }
 
 }  // namespace lehi::model

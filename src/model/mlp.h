@@ -16,29 +16,27 @@
 #include <cstdint>
 #include <vector>
 
-#include "lehi/optimizer.h"
+#include "model/network.h"
 
 namespace lehi::model {
 
-class Mlp {
+/// What Mlp(sizes, ...) will consist of.
+std::vector<ParameterShape> mlp_parameters(const std::vector<std::int64_t>& sizes);
+
+class Mlp : public Network {
  public:
   /// sizes = {inputs, hidden..., outputs}. The weights depend on the seed alone: those of torch::nn::Linear layers made
   /// in order after torch::manual_seed(seed), to the bit; float64 ones are the same numbers. dtype: float32 or float64.
   Mlp(std::vector<std::int64_t> sizes, std::uint64_t seed, torch::Dtype dtype = torch::kFloat32);
-  /// What forward() returns refers to this object.
-  Mlp(const Mlp&) = delete;
-  Mlp& operator=(const Mlp&) = delete;
 
   /// "layers.0.weight" [hidden, inputs], "layers.0.bias" [hidden], "layers.1.weight", ...
-  const torch::OrderedDict<std::string, torch::Tensor>& named_parameters() const { return parameters_; }
-  std::int64_t parameter_count() const;
+  const NamedTensors& named_parameters() const override { return parameters_; }
 
   /// Training: inputs [rows, inputs], kept until the next call. Predictions and what pull_back returns are this
   /// object's own buffers, valid until the next forward() or pull_back.
-  Differentiable forward(const torch::Tensor& inputs);
+  Differentiable forward(const torch::Tensor& inputs, const RandomKey& key = {}) override;
 
-  /// Evaluation: the same predictions in a tensor of the caller's.
-  torch::Tensor predict(const torch::Tensor& inputs) const;
+  torch::Tensor predict(const torch::Tensor& inputs) const override;
 
  private:
   struct Layer {
@@ -53,12 +51,12 @@ class Mlp {
 
   torch::Tensor checked(const torch::Tensor& inputs) const;
   void make_room_for(std::size_t cotangents);
-  std::vector<Tensors> pull_back(const Tensors& cotangents, const Tensors& parameters);
+  void pull_back(const Tensors& cotangents, const Differentiable::Deliver& deliver);
   template <class T>
   void pull_back_through_layers(const Tensors& cotangents);
 
   std::vector<Layer> layers_;
-  torch::OrderedDict<std::string, torch::Tensor> parameters_;
+  NamedTensors parameters_;
   torch::Tensor inputs_;            // of the last forward()
   std::vector<Tensors> gradients_;  // of each cotangent that there was room for: views of the layers' buffers
 };

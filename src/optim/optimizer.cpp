@@ -2,6 +2,7 @@
 // to g and s in optimizer_apply.cpp.
 #include "lehi/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -28,34 +29,97 @@ Options checked(Options options) {
   return options;
 }
 
-// What the network's own pull_back makes of the cotangents, checked.
-std::vector<std::vector<Tensor>> pull_through(const Differentiable& network, const std::vector<Tensor>& cotangents,
-                                              const std::vector<Tensor>& parameters) {
+void check_delivery(const std::vector<Tensor>& pulled, std::size_t cotangents, const Tensor& parameter,
+                    const std::string& name) {
+  if (pulled.size() != cotangents) {
+    refuse("the network's pull_back delivered {} tensors of {} for {} cotangents", pulled.size(), name, cotangents);
+  }
+  for (const Tensor& tensor : pulled) {
+    if (!tensor.defined()) refuse("the network's pull_back delivered an undefined tensor of {}", name);
+    if (tensor.sizes() == parameter.sizes()) continue;
+    refuse("the network's pull_back delivered shape [{}] of {}, which has shape [{}]", fmt::join(tensor.sizes(), ", "),
+           name, fmt::join(parameter.sizes(), ", "));
+  }
+}
+
+// sum += part; a sparse part has rows of the first dimension.
+void add_to(Tensor& sum, const Tensor& part) {
+  if (part.is_sparse()) {
+    sum.index_add_(0, part._indices()[0], part._values());
+  } else {
+    sum.add_(part);
+  }
+}
+
+// What the losses' own parameters get beside what comes back through the network, by the parameters' indices.
+class Owned {
+ public:
+  Owned(std::span<const Term> terms, std::span<Evaluation> evaluations, const std::vector<Tensor>& parameters,
+        bool second) {
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      const auto own = terms[t].loss.parameters();
+      for (std::size_t p = 0; p < own.size(); ++p) {
+        const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                        [&](const Tensor& parameter) { return parameter.is_same(own[p]); });
+        if (found == parameters.end()) continue;  // not this optimizer's, or frozen
+        std::vector<Tensor> parts = {evaluations[t].parameter_gradients[p]};
+        if (second) parts.push_back(evaluations[t].parameter_probes[p]);
+        add(static_cast<std::size_t>(found - parameters.begin()), std::move(parts));
+      }
+    }
+  }
+
+  // The whole of a parameter's g and s, as dense tensors: `pulled` and what the losses had for it, which is then gone.
+  std::vector<Tensor> joined_with(std::size_t index, const std::vector<Tensor>& pulled) {
+    std::vector<Tensor> sums;
+    if (const auto found = parts_.find(index); found != parts_.end()) {
+      sums = std::move(found->second);
+      parts_.erase(found);
+      for (std::size_t c = 0; c < sums.size(); ++c) add_to(sums[c], pulled[c]);
+      return sums;
+    }
+    for (const Tensor& tensor : pulled) sums.push_back(tensor.is_sparse() ? tensor.to_dense() : tensor);
+    return sums;
+  }
+
+  // What no network has taken.
+  const std::map<std::size_t, std::vector<Tensor>>& rest() const { return parts_; }
+
+ private:
+  void add(std::size_t index, std::vector<Tensor> parts) {
+    const auto [place, is_new] = parts_.emplace(index, parts);
+    if (is_new) return;
+    for (std::size_t c = 0; c < parts.size(); ++c) place->second[c] = place->second[c] + parts[c];
+  }
+
+  std::map<std::size_t, std::vector<Tensor>> parts_;
+};
+
+// Sends every parameter's g and s, complete, to `take(index, parts)`: what the network delivers, joined with what the
+// losses have.
+template <class Take>
+void pull_through(const Differentiable& network, const std::vector<Tensor>& cotangents,
+                  const std::vector<Tensor>& parameters, Owned& owned, Take&& take) {
   if (!network.pull_back) refuse("the network has no pull_back: without one nothing can be differentiated");
   const torch::NoGradGuard no_grad;
-  auto results = network.pull_back(cotangents, parameters);
-  if (results.size() != cotangents.size()) {
-    refuse("the network's pull_back returned {} lists for {} cotangents", results.size(), cotangents.size());
-  }
+  std::vector<bool> delivered(parameters.size(), false);
   bool any = false;
-  for (const auto& list : results) {
-    if (list.size() != parameters.size()) {
-      refuse("the network's pull_back returned {} tensors for {} parameters", list.size(), parameters.size());
+  network.pull_back(cotangents, [&](const Tensor& parameter, const std::vector<Tensor>& pulled) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (!parameters[i].is_same(parameter)) continue;
+      const std::string name = fmt::format("parameter {}", i);
+      check_delivery(pulled, cotangents.size(), parameter, name);
+      if (delivered[i]) refuse("the network's pull_back delivered {} twice", name);
+      delivered[i] = any = true;
+      take(i, owned.joined_with(i, pulled));
+      return;
     }
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (list[i].defined() != results.front()[i].defined()) {
-        refuse("the network's pull_back returned parameter {} for one cotangent and left it undefined for another", i);
-      }
-      if (!list[i].defined()) continue;
-      any = true;
-      if (list[i].sizes() != parameters[i].sizes()) {
-        refuse("the network's pull_back returned shape [{}] for a parameter of shape [{}]",
-               fmt::join(list[i].sizes(), ", "), fmt::join(parameters[i].sizes(), ", "));
-      }
-    }
+  });
+  for (const auto& [index, parts] : owned.rest()) {
+    any = true;
+    take(index, parts);
   }
   if (!any) refuse("none of the optimizer's parameters takes part in the network: there is nothing to train");
-  return results;
 }
 
 }  // namespace
@@ -113,6 +177,8 @@ const std::vector<Tensor>& Optimizer::all_parameters() {
       }
       members.parameters.push_back(parameters[i]);
       members.keys.push_back(compat::state_key(parameters[i]));
+      members.groups.push_back(group);
+      members.places.push_back(i);
     }
   }
   members_ = std::move(members);
@@ -175,21 +241,52 @@ bool Optimizer::evaluate_terms(const std::vector<Term>& terms, const Refresh& re
 }
 
 // Each list of cotangents, one a term, pulled back to all parameters: through the terms' graphs, or by the network.
-std::vector<std::vector<Tensor>> Optimizer::pull(std::span<const Term> terms, const std::vector<Tensors>& cotangents,
-                                                 bool keep_graph, const Differentiable* network) {
+// evaluations: of the terms.
+std::vector<std::vector<Tensor>> Optimizer::pull(std::span<const Term> terms, std::span<Evaluation> evaluations,
+                                                 const std::vector<Tensors>& cotangents, bool keep_graph,
+                                                 const Differentiable* network) {
+  const Tensors& parameters = all_parameters();
+  Owned owned(terms, evaluations, parameters, cotangents.size() == 2);
+  std::vector<Tensors> results(cotangents.size());
   if (network != nullptr) {
     Tensors of_the_term;
     for (const Tensors& list : cotangents) of_the_term.push_back(list.front());
-    return pull_through(*network, of_the_term, all_parameters());
+    for (auto& list : results) list.resize(parameters.size());
+    pull_through(*network, of_the_term, parameters, owned, [&](std::size_t index, const Tensors& parts) {
+      for (std::size_t c = 0; c < parts.size(); ++c) results[c][index] = parts[c];
+    });
+    return results;
   }
   Tensors predictions;
   for (const Term& term : terms) predictions.push_back(term.predictions);
-  std::vector<Tensors> results;
-  for (std::size_t i = 0; i < cotangents.size(); ++i) {
-    const bool again = i + 1 < cotangents.size();
-    results.push_back(pull_back(predictions, cotangents[i], all_parameters(), keep_graph || again));
+  for (std::size_t c = 0; c < cotangents.size(); ++c) {
+    const bool again = c + 1 < cotangents.size();
+    results[c] = pull_back(predictions, cotangents[c], parameters, keep_graph || again);
+    for (const auto& [index, parts] : owned.rest()) {
+      results[c][index] = results[c][index].defined() ? results[c][index] + parts[c] : parts[c];
+    }
   }
   return results;
+}
+
+// The term's part of the value, and its factors: left to the update where it is the only term, at no cost.
+void Optimizer::scale_term(const Term& term, std::size_t index, bool alone, Pulled& pulled) {
+  Evaluation& evaluation = evaluations_[index];
+  if (evaluation.count <= 0.0) {
+    refuse("term {}: every target is ignored or has weight 0, so its mean does not exist", index);
+  }
+  pulled.value += term.weight * evaluation.mean();
+  const double g_factor = term.weight / evaluation.count;
+  const double s_factor = probe_factor(options_.recipe.scale, term.weight, evaluation.count);
+  if (alone) {
+    pulled.g_factor = g_factor;
+    pulled.s_factor = s_factor;
+    return;
+  }
+  evaluation.gradient.mul_(g_factor);
+  for (Tensor& gradient : evaluation.parameter_gradients) gradient.mul_(g_factor);
+  if (evaluation.probe.defined()) evaluation.probe.mul_(s_factor);
+  for (Tensor& probe : evaluation.parameter_probes) probe.mul_(s_factor);
 }
 
 Optimizer::Pulled Optimizer::pull_terms(const std::vector<Term>& terms, const Refresh& refresh, bool keep_graph,
@@ -198,28 +295,42 @@ Optimizer::Pulled Optimizer::pull_terms(const std::vector<Term>& terms, const Re
   Pulled pulled;
   std::vector<Tensors> cotangents(second ? 2 : 1);
   for (std::size_t t = 0; t < terms.size(); ++t) {
-    Evaluation& evaluation = evaluations_[t];
-    if (evaluation.count <= 0.0)
-      refuse("term {}: every target is ignored or has weight 0, so its mean does not exist", t);
-    const double g_factor = terms[t].weight / evaluation.count;
-    const double s_factor = probe_factor(options_.recipe.scale, terms[t].weight, evaluation.count);
-    if (terms.size() == 1) {
-      // One factor for everything: the update multiplies it in, at no cost.
-      pulled.g_factor = g_factor;
-      pulled.s_factor = s_factor;
-    } else {
-      evaluation.gradient.mul_(g_factor);
-      if (second) evaluation.probe.mul_(s_factor);
-    }
-    pulled.value += terms[t].weight * evaluation.mean();
-    cotangents[0].push_back(evaluation.gradient);
-    if (second) cotangents[1].push_back(evaluation.probe);
+    scale_term(terms[t], t, terms.size() == 1, pulled);
+    cotangents[0].push_back(evaluations_[t].gradient);
+    if (second) cotangents[1].push_back(evaluations_[t].probe);
   }
   pulled.count = evaluations_.front().count;
-  auto results = pull(terms, cotangents, keep_graph, network);
+  auto results = pull(terms, evaluations_, cotangents, keep_graph, network);
   pulled.g = std::move(results[0]);
   if (second) pulled.s = std::move(results[1]);
   return pulled;
+}
+
+// Every parameter is updated as it arrives, and its g and s are let go.
+double Optimizer::step_during_pull_back(const Term& term, const Refresh& refresh, const Differentiable& network) {
+  check_parameters();
+  const bool second = needs_second_pull_back(refresh);
+  const Tensors& parameters = all_parameters();
+  Pulled pulled;
+  pulled.g.resize(parameters.size());
+  if (second) pulled.s.resize(parameters.size());
+  pulled.count = evaluations_.front().count;
+  scale_term(term, 0, /*alone=*/true, pulled);
+  begin_report(pulled, refresh, second);
+  Measured measured{.largest = std::vector<double>(param_groups_.size())};
+  Tensors cotangents = {evaluations_.front().gradient};
+  if (second) cotangents.push_back(evaluations_.front().probe);
+  Owned owned(std::span(&term, 1), evaluations_, parameters, second);
+  pull_through(network, cotangents, parameters, owned, [&](std::size_t index, const Tensors& parts) {
+    pulled.g[index] = parts[0];
+    if (second) pulled.s[index] = parts[1];
+    measure(pulled, index, measured);
+    update_parameter(pulled, index, refresh);
+    pulled.g[index].reset();
+    if (second) pulled.s[index].reset();
+  });
+  report_norms(pulled, measured);
+  return finish_step(pulled);
 }
 
 double Optimizer::step(const Tensor& predictions, const Loss& loss, const Tensor& targets, bool keep_graph) {
@@ -242,6 +353,12 @@ double Optimizer::run_step(const std::vector<Term>& terms, const Tensor& regular
     refuse("{} accumulated micro-batches wait for step(): call it without terms, or discard_accumulated() first",
            micro_batches_);
   }
+  const bool at_once = options_.update_during_pull_back;
+  if (at_once && (network == nullptr || regulariser.defined())) {
+    refuse(
+        "update_during_pull_back is for networks that differentiate themselves (lehi::Differentiable), without a "
+        "regulariser: nothing else tells when a weight's gradient is complete");
+  }
   const Refresh refresh = next_refresh();
   Pulled pulled;
   if (terms.empty()) {
@@ -249,6 +366,7 @@ double Optimizer::run_step(const std::vector<Term>& terms, const Tensor& regular
     pulled = gather_accumulated(refresh);
   } else {
     if (!evaluate_terms(terms, refresh)) return skip_step(std::numeric_limits<double>::quiet_NaN());
+    if (at_once) return step_during_pull_back(terms.front(), refresh, *network);
     pulled = pull_terms(terms, refresh, keep_graph || regulariser.defined(), network);
   }
   if (regulariser.defined()) add_regulariser(regulariser, keep_graph, pulled);

@@ -65,6 +65,9 @@ void Optimizer::begin_sums(const std::vector<Term>& terms) {
 
 double Optimizer::run_accumulate(const std::vector<Term>& terms, bool keep_graph, const Differentiable* network) {
   if (terms.empty()) refuse("accumulate() was given no loss term");
+  if (options_.update_during_pull_back) {
+    refuse("update_during_pull_back updates the weights at once and cannot accumulate() micro-batches");
+  }
   begin_sums(terms);
   const Refresh refresh = next_refresh();
   if (poisoned_ || !evaluate_terms(terms, refresh)) {
@@ -80,7 +83,8 @@ double Optimizer::run_accumulate(const std::vector<Term>& terms, bool keep_graph
     const bool last = t + 1 == terms.size();
     std::vector<Tensors> cotangents = {{evaluations_[t].gradient}};
     if (second) cotangents.push_back({evaluations_[t].probe});
-    const auto results = pull(std::span(terms).subspan(t, 1), cotangents, keep_graph || !last, network);
+    const auto results = pull(std::span(terms).subspan(t, 1), std::span(evaluations_).subspan(t, 1), cotangents,
+                              keep_graph || !last, network);
     TermSums& sums = sums_[t];
     for (std::size_t i = 0; i < sums.g.size(); ++i) {
       if (!results[0][i].defined()) continue;

@@ -38,31 +38,29 @@ double dominated_weights(const Tensor& parameter, const Tensor& scale, double ep
 
 }  // namespace
 
-// Fills the report's norms. False when g or s is not finite (and then throws, under that policy).
-bool Optimizer::measure(const Pulled& pulled) {
-  double squares = 0.0;
-  double largest = 0.0;
-  std::string culprit;
-  std::size_t index = 0;
-  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
-    double group_largest = 0.0;
-    for (std::size_t i = 0; i < param_groups_[group].params().size(); ++i, ++index) {
-      if (!pulled.g[index].defined()) continue;
-      const kernels::Norms g = kernels::norms(pulled.g[index]);
-      squares += g.sum_of_squares;
-      group_largest = std::max(group_largest, g.largest);
-      const bool has_probe = !pulled.s.empty() && pulled.s[index].defined();
-      const bool probe_finite = !has_probe || is_finite(pulled.s[index]);
-      if (culprit.empty() && (!g.finite || !probe_finite)) {
-        culprit = fmt::format("the {} of {}", g.finite ? "probe" : "gradient", parameter_name(group, i));
-      }
-    }
-    if (options_.diagnostics) report_.groups[group].gradient_inf_norm = group_largest * pulled.g_factor;
-    largest = std::max(largest, group_largest);
+void Optimizer::measure(const Pulled& pulled, std::size_t index, Measured& measured) const {
+  const kernels::Norms g = kernels::norms(pulled.g[index]);
+  const std::size_t group = members_.groups[index];
+  measured.squares += g.sum_of_squares;
+  measured.largest[group] = std::max(measured.largest[group], g.largest);
+  const bool has_probe = !pulled.s.empty() && pulled.s[index].defined();
+  const bool probe_finite = !has_probe || is_finite(pulled.s[index]);
+  if (measured.culprit.empty() && (!g.finite || !probe_finite)) {
+    measured.culprit =
+        fmt::format("the {} of {}", g.finite ? "probe" : "gradient", parameter_name(group, members_.places[index]));
   }
-  report_.gradient_norm = std::sqrt(squares) * pulled.g_factor;
+}
+
+// Fills the report's norms. False when g or s is not finite (and then throws, under that policy).
+bool Optimizer::report_norms(const Pulled& pulled, const Measured& measured) {
+  double largest = 0.0;
+  for (std::size_t group = 0; group < measured.largest.size(); ++group) {
+    if (options_.diagnostics) report_.groups[group].gradient_inf_norm = measured.largest[group] * pulled.g_factor;
+    largest = std::max(largest, measured.largest[group]);
+  }
+  report_.gradient_norm = std::sqrt(measured.squares) * pulled.g_factor;
   report_.gradient_inf_norm = largest * pulled.g_factor;
-  report_.non_finite = !culprit.empty() || !std::isfinite(pulled.value);
+  report_.non_finite = !measured.culprit.empty() || !std::isfinite(pulled.value);
   if (report_.non_finite) {
     report_.gradient_norm = report_.gradient_inf_norm = std::numeric_limits<double>::quiet_NaN();
     if (options_.non_finite == NonFinite::raise) {
@@ -70,7 +68,7 @@ bool Optimizer::measure(const Pulled& pulled) {
       throw NonFiniteError(
           fmt::format("step {}: {} is not finite, so no weight was changed: lower the learning rate, set clip_norm, or "
                       "choose the policy skip or record",
-                      step_ + 1, culprit.empty() ? "the loss" : culprit));
+                      step_ + 1, measured.culprit.empty() ? "the loss" : measured.culprit));
     }
   }
   return !report_.non_finite;
@@ -87,16 +85,24 @@ double Optimizer::skip_step(double value) {
   return value;
 }
 
-double Optimizer::apply(const Pulled& pulled, const Refresh& refresh) {
-  check_parameters();
+void Optimizer::begin_report(const Pulled& pulled, const Refresh& refresh, bool second) {
   report_ = {};
   report_.step = step_ + 1;
   report_.value = pulled.value;
   report_.count = pulled.count;
   report_.refreshed = refresh.due && keeps_curvature(options_.recipe);
-  report_.second_pull_back = !pulled.s.empty();
+  report_.second_pull_back = second;
   if (options_.diagnostics) report_.groups.resize(param_groups_.size());
-  if (!measure(pulled) && options_.non_finite == NonFinite::skip) return skip_step(pulled.value);
+}
+
+double Optimizer::apply(const Pulled& pulled, const Refresh& refresh) {
+  check_parameters();
+  begin_report(pulled, refresh, /*second=*/!pulled.s.empty());
+  Measured measured{.largest = std::vector<double>(param_groups_.size())};
+  for (std::size_t i = 0; i < pulled.g.size(); ++i) {
+    if (pulled.g[i].defined()) measure(pulled, i, measured);
+  }
+  if (!report_norms(pulled, measured) && options_.non_finite == NonFinite::skip) return skip_step(pulled.value);
   if (options_.clip_norm && std::isfinite(report_.gradient_norm)) {
     report_.clip_factor = std::min(1.0, *options_.clip_norm / report_.gradient_norm);
   }
@@ -106,18 +112,18 @@ double Optimizer::apply(const Pulled& pulled, const Refresh& refresh) {
   if (options_.diagnostics) {
     for (const Tensor& parameter : all_parameters()) before.push_back(parameter.detach().clone());
   }
-  std::size_t index = 0;
-  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
-    const GroupOptions& options = group_options(group);
-    for (const Tensor& parameter : param_groups_[group].params()) {
-      if (pulled.g[index].defined()) update_parameter(parameter, options, pulled, index, refresh);
-      ++index;
-    }
+  for (std::size_t i = 0; i < pulled.g.size(); ++i) {
+    if (pulled.g[i].defined()) update_parameter(pulled, i, refresh);
   }
-  if (known_parameters_ != index) schedule_start_ = step_;
-  known_parameters_ = index;
-  ++step_;
+  finish_step(pulled);
   if (options_.diagnostics) diagnose(before);
+  return pulled.value;
+}
+
+double Optimizer::finish_step(const Pulled& pulled) {
+  if (known_parameters_ != pulled.g.size()) schedule_start_ = step_;
+  known_parameters_ = pulled.g.size();
+  ++step_;
   discard_accumulated();
   return pulled.value;
 }
@@ -142,8 +148,9 @@ ParameterState& Optimizer::state_of(std::size_t index, const GroupOptions& group
   return state;
 }
 
-void Optimizer::update_parameter(const Tensor& parameter, const GroupOptions& group, const Pulled& pulled,
-                                 std::size_t index, const Refresh& refresh) {
+void Optimizer::update_parameter(const Pulled& pulled, std::size_t index, const Refresh& refresh) {
+  const Tensor& parameter = members_.parameters[index];
+  const GroupOptions& group = group_options(members_.groups[index]);
   ParameterState& state = state_of(index, group);
   // Before its first refresh a parameter has no scale to be divided by: it waits.
   if (keeps_curvature(options_.recipe) && state.covered == 0 && !refresh.due) return;

@@ -82,6 +82,14 @@ void check(const Options& options) {
   if (schedule.every < 1) refuse("schedule.every, the refresh spacing, is {}, but must be at least 1", schedule.every);
   if (schedule.dense < 0) refuse("schedule.dense, the dense start, is {}, but must be at least 0", schedule.dense);
   if (options.clip_norm) check_range("clip_norm", *options.clip_norm, above_zero, infinity, "> 0");
+  if (!options.update_during_pull_back) return;
+  constexpr std::string_view why = "weights are updated before the whole gradient is known";
+  if (options.clip_norm) refuse("update_during_pull_back can't be joined with clip_norm: {}", why);
+  if (options.diagnostics) refuse("update_during_pull_back can't be joined with diagnostics: they compare with a copy");
+  if (options.non_finite != NonFinite::record) {
+    refuse("update_during_pull_back can't be joined with the non-finite policy {}, only with record: {}",
+           name(options.non_finite), why);
+  }
 }
 
 std::string_view name(NonFinite policy) { return name_in(policies(), policy); }

@@ -190,7 +190,30 @@ const std::vector<Key>& keys() {
       key("data.validation", "part of the training rows held out for validation", FIELD(validation)),
       key("data.split", "seed of the train/test split; -1: the run's seed", FIELD(split)),
 
-      key("model.hidden", "widths of the hidden layers", FIELD(hidden)),
+      key("data.augment", "images: random crops and flips", FIELD(augment)),
+      key("data.train_rows", "the first training rows only; 0: all", FIELD(train_rows)),
+      key("data.test_rows", "the first test rows only; 0: all", FIELD(test_rows)),
+
+      key("text.tokenizer", "gpt2, llama3 or bytes", FIELD(text.tokenizer)),
+      key("text.corpus", "speeches: that text instead of the task's own files", FIELD(text.corpus)),
+      key("text.field", "of JSON Lines: where a document's text is", FIELD(text.field)),
+      key("text.block", "tokens of a row", FIELD(text.block)),
+      key("text.test", "part held out for testing where a text has no official parts", FIELD(text.test)),
+      key("text.train_tokens", "at most so many; 0: all", FIELD(text.train_tokens)),
+      key("text.test_tokens", "at most so many; 0: all", FIELD(text.test_tokens)),
+
+      key("model.kind", "mlp, resnet, gpt2 or llama", FIELD(model.kind)),
+      key("model.hidden", "mlp: widths of the hidden layers", FIELD(model.hidden)),
+      key("model.blocks", "resnet: blocks of each stage", FIELD(model.blocks)),
+      key("model.width", "resnet: of the first stage; gpt2, llama: of the hidden values", FIELD(model.width)),
+      key("model.layers", "gpt2, llama: number of blocks", FIELD(model.layers)),
+      key("model.heads", "gpt2, llama: attention heads", FIELD(model.heads)),
+      key("model.key_heads", "llama: heads of keys and values", FIELD(model.key_heads)),
+      key("model.inner", "llama: width of the feed-forward part", FIELD(model.inner)),
+      key("model.context", "gpt2, llama: longest row that the model can read", FIELD(model.context)),
+      key("model.dropout", "gpt2, llama: part of the values dropped in training", FIELD(model.dropout)),
+      no_effect(key("model.recompute", "saves memory: activations are computed again in the pull-back", FIELD(model.recompute))),
+      key("model.chunk", "gpt2, llama: rows of the head and its loss at once; 0: by size", FIELD(model.chunk)),
 
       length_key("train.epochs", "passes over the training rows", &RunConfig::epochs, &RunConfig::steps),
       length_key("train.steps", "optimizer steps, instead of epochs", &RunConfig::steps, &RunConfig::epochs),
@@ -198,6 +221,8 @@ const std::vector<Key>& keys() {
       key("train.accumulate", "micro-batches that a step's rows are split into", FIELD(accumulate)),
       key("train.evaluate_every", "steps between evaluations; 0: at the end of every epoch", FIELD(evaluate_every)),
       key("train.threads", "threads of a run; 0: as many as the machine gives and the model is worth", FIELD(threads)),
+      key("train.init_from", "a file of weights to start from: safetensors (one file or shards) or llm.c's .bin", FIELD(init_from)),
+      no_effect(key("train.low_memory", "update each weight during the pull-back; needs optimizer.non_finite = record", FIELD(optimizer.update_during_pull_back))),
 
       named_key("rate.schedule", "constant, linear, cosine or wsd", FIELD(rate.shape), rate_shape_from_name),
       key("rate.warmup", "first steps on which the rate rises to its value", FIELD(rate.warmup)),
@@ -227,7 +252,7 @@ const std::vector<Key>& keys() {
       named_key("optimizer.scale", "sqrt-n or mean", FIELD(optimizer.recipe.scale), scale_from_name),
 
       no_effect(key("checkpoint.every", "steps between checkpoints; 0: at evaluations", FIELD(checkpoint_every))),
-      no_effect(key("checkpoint.keep", "newest checkpoints that stay", FIELD(keep))),
+      no_effect(key("checkpoint.keep", "newest checkpoints that stay; 0: none are written", FIELD(keep))),
 
       no_effect(key("judge.metric", "the number of metrics.jsonl that runs are compared by", FIELD(judge.metric))),
       no_effect(key("judge.window", "evaluations at the end of a run that its score looks at", FIELD(judge.window))),
@@ -380,6 +405,12 @@ void apply_layer(const Layer& layer, RunConfig& config) {
   }
 }
 
+bool mentions(const std::vector<Layer>& layers, std::string_view key) {
+  return std::any_of(layers.begin(), layers.end(), [&](const Layer& layer) {
+    return std::any_of(layer.begin(), layer.end(), [&](const Entry& entry) { return place_of(entry.key).key == key; });
+  });
+}
+
 std::string chosen_optimizer(const std::vector<Layer>& layers) {
   std::string name = "lehi";
   for (const Layer& layer : layers) {
@@ -394,17 +425,27 @@ std::string chosen_optimizer(const std::vector<Layer>& layers) {
   return name;
 }
 
-constexpr std::string_view csv_prefix = "csv:";
+// The tasks on a file of the user's: "csv:FILE" has the preset csv.
+constexpr std::array<std::string_view, 2> file_tasks = {"csv", "text"};
+
+// "csv" of "csv:FILE"; "" where the task is none of these.
+std::string_view file_task(std::string_view task) {
+  for (const std::string_view kind : file_tasks) {
+    if (task.starts_with(kind) && task.substr(kind.size()).starts_with(':')) return kind;
+  }
+  return "";
+}
 
 std::string preset_file(std::string_view preset, std::string_view task) {
-  return fmt::format("{}/{}.toml", preset, task.starts_with(csv_prefix) ? "csv" : task);
+  const auto kind = file_task(task);
+  return fmt::format("{}/{}.toml", preset, kind.empty() ? task : kind);
 }
 
 // A run that resumes elsewhere must find the same file.
 std::string with_absolute_path(const std::string& task) {
-  if (!task.starts_with(csv_prefix) || task.size() == csv_prefix.size()) return task;
-  return std::string(csv_prefix) +
-         std::filesystem::absolute(task.substr(csv_prefix.size())).lexically_normal().string();
+  const std::size_t prefix = file_task(task).size() + 1;
+  if (prefix == 1 || task.size() == prefix) return task;
+  return task.substr(0, prefix) + std::filesystem::absolute(task.substr(prefix)).lexically_normal().string();
 }
 
 void check_range(std::string_view key, double value, double low, double high, std::string_view range) {
@@ -415,14 +456,51 @@ void check_at_least(std::string_view key, std::int64_t value, std::int64_t low) 
   if (value < low) refuse("{} is {}, but must be at least {}", key, value, low);
 }
 
+void check_one_of(std::string_view key, std::string_view value, std::initializer_list<std::string_view> known) {
+  if (std::find(known.begin(), known.end(), value) != known.end()) return;
+  refuse("{} is '{}', but must be one of {}", key, value, fmt::join(known, ", "));
+}
+
+void check(const ModelConfig& model) {
+  check_one_of("model.kind", model.kind, {"mlp", "resnet", "gpt2", "llama"});
+  constexpr std::int64_t largest = 1 << 20;
+  const auto check_sizes = [](std::string_view key, const std::vector<std::int64_t>& sizes) {
+    if (sizes.size() > 64) refuse("{} has {} entries, but may have 64", key, sizes.size());
+    for (const std::int64_t size : sizes) {
+      check_at_least(key, size, 1);
+      if (size > largest) refuse("{} has an entry of {}, but the largest may be {}", key, size, largest);
+    }
+  };
+  check_sizes("model.hidden", model.hidden);
+  check_sizes("model.blocks", model.blocks);
+  const std::initializer_list<std::pair<std::string_view, std::int64_t>> numbers = {
+      {"model.width", model.width},         {"model.layers", model.layers}, {"model.heads", model.heads},
+      {"model.key_heads", model.key_heads}, {"model.inner", model.inner},   {"model.context", model.context},
+      {"model.chunk", model.chunk}};
+  for (const auto& [key, value] : numbers) {
+    check_at_least(key, value, 0);
+    if (value > largest) refuse("{} is {}, but may be at most {}", key, value, largest);
+  }
+  check_range("model.dropout", model.dropout, 0.0, std::nextafter(1.0, 0.0), "in [0, 1)");
+}
+
+void check(const TextConfig& text) {
+  check_one_of("text.tokenizer", text.tokenizer, {"gpt2", "llama3", "bytes"});
+  check_one_of("text.corpus", text.corpus, {"", "speeches"});
+  check_at_least("text.block", text.block, 1);
+  check_range("text.test", text.test, 0.0, std::nextafter(1.0, 0.0), "in [0, 1)");
+  check_at_least("text.train_tokens", text.train_tokens, 0);
+  check_at_least("text.test_tokens", text.test_tokens, 0);
+}
+
 }  // namespace
 
 RunConfig resolve(const ConfigRequest& request) {
   const std::string preset_name = request.preset.empty() ? "paper" : request.preset;
-  if (!request.task.starts_with(csv_prefix)) {
+  if (file_task(request.task).empty()) {
     const auto tasks = task_names();
     if (std::find(tasks.begin(), tasks.end(), request.task) == tasks.end()) {
-      refuse("there is no task '{}'; there are {}, and csv:FILE for a table of yours", request.task,
+      refuse("there is no task '{}'; there are {}, and csv:FILE and text:FILE for data of yours", request.task,
              fmt::join(tasks, ", "));
     }
   }
@@ -448,6 +526,13 @@ RunConfig resolve(const ConfigRequest& request) {
     } catch (const std::invalid_argument& error) {
       throw ConfigError(fmt::format("{}: {}", request.file.string(), error.what()));
     }
+  }
+  // Nothing can be undone then, so the usual policy would be refused; one that the user chose is left to be.
+  if (config.optimizer.update_during_pull_back && !mentions(layers, "optimizer.non_finite")) {
+    config.optimizer.non_finite = NonFinite::record;
+  }
+  if (!config.init_from.empty()) {
+    config.init_from = std::filesystem::absolute(config.init_from).lexically_normal().string();
   }
   config.task = with_absolute_path(request.task);
   config.preset = preset_name;
@@ -526,18 +611,17 @@ void check(const RunConfig& config) {
   }
   check_at_least("train.evaluate_every", config.evaluate_every, 0);
   check_at_least("train.threads", config.threads, 0);
-  if (config.hidden.size() > 64) refuse("model.hidden has {} layers, but may have 64", config.hidden.size());
-  for (const std::int64_t width : config.hidden) {
-    check_at_least("model.hidden", width, 1);
-    if (width > 1 << 20) refuse("model.hidden has a layer of {}, but the widest may have {}", width, 1 << 20);
-  }
+  check(config.model);
+  check(config.text);
+  check_at_least("data.train_rows", config.train_rows, 0);
+  check_at_least("data.test_rows", config.test_rows, 0);
   check_range("data.validation", config.validation, 0.0, std::nextafter(1.0, 0.0), "in [0, 1)");
   check_at_least("data.split", config.split, -1);
   check_at_least("rate.warmup", config.rate.warmup, 0);
   check_range("rate.decay", config.rate.decay, std::numeric_limits<double>::min(), 1.0, "in (0, 1]");
   check_range("rate.floor", config.rate.floor, 0.0, 1.0, "in [0, 1]");
   check_at_least("checkpoint.every", config.checkpoint_every, 0);
-  check_at_least("checkpoint.keep", config.keep, 1);
+  check_at_least("checkpoint.keep", config.keep, 0);
   check_at_least("judge.window", config.judge.window, 1);
   check_at_least("judge.cut", config.judge.cut, 0);
   check_range("judge.smoothing", config.judge.smoothing, std::numeric_limits<double>::min(), 1.0, "in (0, 1]");
@@ -554,7 +638,7 @@ std::vector<std::string> task_names() {
   for (std::string_view file : embedded_names()) {
     if (!file.starts_with(folder)) continue;
     file = file.substr(folder.size(), file.size() - folder.size() - ending.size());
-    if (file != "csv") names.emplace_back(file);
+    if (std::find(file_tasks.begin(), file_tasks.end(), file) == file_tasks.end()) names.emplace_back(file);
   }
   return names;
 }

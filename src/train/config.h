@@ -35,8 +35,35 @@ struct JudgeConfig {
   std::int64_t cut = 0;              ///< first evaluations that a figure leaves out
 };
 
+/// The network. Each kind reads the numbers that it has a use for.
+struct ModelConfig {
+  std::string kind = "mlp";                         ///< mlp, resnet, gpt2 or llama
+  std::vector<std::int64_t> hidden;                 ///< mlp: widths of the hidden layers
+  std::vector<std::int64_t> blocks = {2, 2, 2, 2};  ///< resnet: of each stage
+  std::int64_t width = 0;                           ///< resnet: of the first stage; gpt2, llama: of the hidden values
+  std::int64_t layers = 0;                          ///< gpt2, llama
+  std::int64_t heads = 0;                           ///< gpt2, llama
+  std::int64_t key_heads = 0;                       ///< llama
+  std::int64_t inner = 0;                           ///< llama: width of the feed-forward part
+  std::int64_t context = 0;                         ///< gpt2, llama: longest row that the model can read
+  double dropout = 0.0;                             ///< gpt2, llama
+  bool recompute = false;                           ///< saves memory: activations are computed again in the pull-back
+  std::int64_t chunk = 0;                           ///< gpt2, llama: rows of the head and its loss at once; 0: by size
+};
+
+/// The text of a language model's task.
+struct TextConfig {
+  std::string tokenizer = "gpt2";  ///< gpt2, llama3 or bytes
+  std::string corpus;              ///< "speeches" instead of the task's own files; "": those
+  std::string field = "text";      ///< of JSON Lines
+  std::int64_t block = 128;        ///< tokens of a row
+  double test = 0.1;               ///< part held out for testing where the text has no official parts
+  std::int64_t train_tokens = 0;   ///< at most so many; 0: all
+  std::int64_t test_tokens = 0;
+};
+
 struct RunConfig {
-  std::string task;              ///< "mnist", "csv:/absolute/FILE", ...
+  std::string task;              ///< "mnist", "csv:/absolute/FILE", "text:/absolute/FILE", ...
   std::string preset = "paper";  ///< which file of configs/ it started from
   std::uint64_t seed = 0;        ///< of the weights, the order of the rows, the probes, and what is held out
 
@@ -46,8 +73,15 @@ struct RunConfig {
   double validation = 0.0;  ///< part of the training rows held out for validation
   std::int64_t split = -1;  ///< seed of the train/test split where the task has no official one; -1: the run's seed
 
+  bool augment = false;         ///< images: random crops and flips
+  std::int64_t train_rows = 0;  ///< the first rows only; 0: all
+  std::int64_t test_rows = 0;
+
+  // [text]
+  TextConfig text;
+
   // [model]
-  std::vector<std::int64_t> hidden;  ///< widths of the MLP's hidden layers
+  ModelConfig model;
 
   // [train]
   std::int64_t epochs = 0;          ///< passes over the training rows, or
@@ -56,6 +90,7 @@ struct RunConfig {
   std::int64_t accumulate = 1;      ///< micro-batches that a step's rows are split into
   std::int64_t evaluate_every = 0;  ///< steps; 0: at the end of every epoch
   std::int64_t threads = 0;         ///< 0: as many as the machine gives; decides the rounding of large sums
+  std::string init_from;            ///< a file of weights to start from, instead of random ones
 
   // [rate]
   RateSchedule rate;
@@ -65,7 +100,7 @@ struct RunConfig {
 
   // [checkpoint]; does not change the result, so a resumed run may change it
   std::int64_t checkpoint_every = 0;  ///< steps; 0: at every evaluation, but not more often than every 5 seconds
-  std::int64_t keep = 2;              ///< newest checkpoints that stay
+  std::int64_t keep = 2;              ///< newest checkpoints that stay; 0: none are written
 
   // [judge]
   JudgeConfig judge;
@@ -106,7 +141,7 @@ std::string difference(const RunConfig& there, const RunConfig& here);
 /// Throws std::invalid_argument naming the first value that is out of range.
 void check(const RunConfig& config);
 
-/// Names of the tasks that have presets (not the csv one), and of a task's presets.
+/// Names of the tasks that have presets (not csv and text, which are followed by a file), and of a task's presets.
 std::vector<std::string> task_names();
 std::vector<std::string> preset_names(std::string_view task);
 

@@ -1,55 +1,62 @@
 #include "train/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lehi/cross_entropy.h"
+#include "lehi/linear_cross_entropy.h"
 #include "lehi/losses.h"
 
 namespace lehi::train {
 namespace {
 
-constexpr std::int64_t rows_at_once = 2048;
-
-std::int64_t correct(const torch::Tensor& predictions, const torch::Tensor& targets, data::TaskKind kind) {
+std::int64_t correct(const torch::Tensor& predictions, const torch::Tensor& targets, Prediction prediction) {
   const auto hits =
-      kind == data::TaskKind::binary ? predictions.gt(0).eq(targets.gt(0.5)) : predictions.argmax(1).eq(targets);
+      prediction == Prediction::binary ? predictions.gt(0).eq(targets.gt(0.5)) : predictions.argmax(1).eq(targets);
   return hits.sum().item<std::int64_t>();
 }
 
 }  // namespace
 
-std::unique_ptr<Loss> loss_of(data::TaskKind kind) {
-  switch (kind) {
-    case data::TaskKind::regression:
+std::unique_ptr<Loss> loss_of(Prediction prediction, const model::Network& network, std::int64_t chunk) {
+  switch (prediction) {
+    case Prediction::regression:
       return std::make_unique<MeanSquaredError>();
-    case data::TaskKind::binary:
+    case Prediction::binary:
       return std::make_unique<BinaryCrossEntropy>();
-    case data::TaskKind::classification:
+    case Prediction::classification:
       return std::make_unique<CrossEntropy>();
+    case Prediction::next_token:
+      return std::make_unique<LinearCrossEntropy>(network.head(), CrossEntropyOptions{}, chunk);
   }
   return {};
 }
 
-Scores evaluate(const std::function<torch::Tensor(const torch::Tensor&)>& predict, const data::Split& part,
-                const Loss& loss, data::TaskKind kind) {
+Scores evaluate(const model::Network& network, const Part& part, const Loss& loss, Prediction prediction) {
   const torch::NoGradGuard no_grad;
+  const auto* chunked = dynamic_cast<const LinearCrossEntropy*>(&loss);
+  const bool has_classes = prediction == Prediction::binary || prediction == Prediction::classification;
   double sum = 0.0;
   double count = 0.0;
   std::int64_t hits = 0;
+  torch::Tensor inputs;
+  torch::Tensor targets;
   Evaluation evaluation;
-  for (std::int64_t first = 0; first < part.size(); first += rows_at_once) {
-    const std::int64_t rows = std::min(rows_at_once, part.size() - first);
-    const auto targets = part.targets.narrow(0, first, rows);
-    const auto predictions = predict(part.values(first, rows));
-    loss.evaluate(predictions, targets, {}, evaluation);
+  for (std::int64_t first = 0; first < part.size; first += part.rows_at_once) {
+    part.take(torch::arange(first, std::min(first + part.rows_at_once, part.size)), 0, inputs, targets);
+    const auto predictions = network.predict(inputs);
+    if (chunked != nullptr) {
+      evaluation = chunked->value(predictions, targets);
+    } else {
+      loss.evaluate(predictions, targets, {}, evaluation);
+    }
     sum += evaluation.sum;
     count += evaluation.count;
-    if (kind != data::TaskKind::regression) hits += correct(predictions, targets, kind);
+    if (has_classes) hits += correct(predictions, targets, prediction);
   }
   Scores scores{.loss = sum / count};
-  if (kind != data::TaskKind::regression) {
-    scores.accuracy = 100.0 * static_cast<double>(hits) / static_cast<double>(part.size());
-  }
+  if (has_classes) scores.accuracy = 100.0 * static_cast<double>(hits) / static_cast<double>(part.size);
+  if (prediction == Prediction::next_token) scores.perplexity = std::exp(scores.loss);
   return scores;
 }
 

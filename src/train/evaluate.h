@@ -1,27 +1,28 @@
-// What a task's kind means for training: its loss, and the numbers that an evaluation reports.
+// What a task predicts, and what that means for training: its loss, and the numbers that an evaluation reports.
 #pragma once
 
 #include <torch/types.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 
-#include "data/dataset.h"
 #include "lehi/loss.h"
+#include "model/network.h"
+#include "train/task_data.h"
 
 namespace lehi::train {
 
-/// Half the mean squared error, binary cross-entropy or cross-entropy.
-std::unique_ptr<Loss> loss_of(data::TaskKind kind);
+/// Half the mean squared error, binary cross-entropy or cross-entropy; the last together with the network's head, where
+/// it leaves that to the loss, `chunk` rows at once (0: by size).
+std::unique_ptr<Loss> loss_of(Prediction prediction, const model::Network& network, std::int64_t chunk);
 
 struct Scores {
   double loss = 0.0;
-  std::optional<double> accuracy;  ///< percent; none for regression
+  std::optional<double> accuracy;    ///< percent; of classes
+  std::optional<double> perplexity;  ///< exp(loss); of tokens
 };
 
-/// Over all rows of a part, a few thousand at a time. Throws NonFiniteError when a prediction is not finite.
-Scores evaluate(const std::function<torch::Tensor(const torch::Tensor&)>& predict, const data::Split& part,
-                const Loss& loss, data::TaskKind kind);
+/// Over all rows of a part, some at a time. Throws NonFiniteError when a prediction is not finite.
+Scores evaluate(const model::Network& network, const Part& part, const Loss& loss, Prediction prediction);
 
 }  // namespace lehi::train

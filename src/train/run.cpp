@@ -5,7 +5,6 @@
 #include <chrono>
 #include <limits>
 
-#include "data/dataset.h"
 #include "lehi/error.h"
 #include "runtime/blas.h"
 #include "runtime/message.h"
@@ -14,6 +13,8 @@
 #include "train/embedded.h"
 #include "train/events.h"
 #include "train/metrics_log.h"
+#include "train/task_data.h"
+#include "train/task_model.h"
 #include "train/trainer.h"
 
 namespace lehi::train {
@@ -93,7 +94,7 @@ RunRecord new_record(const RunRequest& request, const RunConfig& config, const T
   record.seed = config.seed;
   record.parameters = trainer.parameter_count();
   record.started = utc_now();
-  record.notices = trainer.dataset().notices;
+  record.notices = trainer.notices();
   return record;
 }
 
@@ -125,12 +126,14 @@ class Record {
   }
 
   bool checkpoint_due(bool evaluated) const {
+    if (config_.keep == 0) return false;
     if (config_.checkpoint_every > 0) return trainer_.steps() % config_.checkpoint_every == 0;
     return evaluated && now() - last_checkpoint_ >= seconds_between_checkpoints;
   }
 
   void save_checkpoint() {
     metrics_.sync();
+    if (config_.keep == 0) return;
     train::save_checkpoint(checkpoints(), trainer_.steps(), trainer_.checkpoint());
     prune(checkpoints(), static_cast<int>(config_.keep));
     last_checkpoint_ = now();
@@ -243,11 +246,10 @@ RunOutcome run_training(const RunRequest& request) {
   const RunConfig config = agreed_config(request, before);
   if (before.record && is_over(before.record->status)) return {*before.record, 0, true};
 
-  const std::uint64_t split = config.split >= 0 ? static_cast<std::uint64_t>(config.split) : config.seed;
-  data::Dataset dataset = data::load_dataset({config.task, request.data_dir, config.target, config.kind, split});
-  if (config.validation > 0.0) dataset = data::with_validation(std::move(dataset), config.validation, config.seed);
-  for (const auto& notice : dataset.notices) request.on_message(notice);
-  Trainer trainer(config, std::move(dataset));
+  TaskData data = load_task(config, request.data_dir, request.on_message);
+  for (const auto& notice : data.notices) request.on_message(notice);
+  check_memory(config, {data.inputs, data.outputs}, runtime::describe_host().memory_bytes);
+  Trainer trainer(config, std::move(data));
   set_threads(config, trainer.parameter_count());
 
   // Before anything is written: a signal ends the run in good order from its first file on.

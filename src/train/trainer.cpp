@@ -11,6 +11,8 @@
 #include "runtime/message.h"
 #include "train/evaluate.h"
 #include "train/json_file.h"
+#include "train/task_model.h"
+#include "train/weights.h"
 
 namespace lehi::train {
 
@@ -39,13 +41,6 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::vector<std::int64_t> layer_sizes(const RunConfig& config, const data::Dataset& dataset) {
-  std::vector<std::int64_t> sizes{dataset.inputs};
-  sizes.insert(sizes.end(), config.hidden.begin(), config.hidden.end());
-  sizes.push_back(dataset.outputs);
-  return sizes;
-}
-
 double total(const TimeSplit& time) { return time.batch + time.step + time.evaluate + time.record; }
 
 json to_json(const TimeSplit& time) {
@@ -62,13 +57,14 @@ json short_json(double value) {
 
 }  // namespace
 
-Trainer::Trainer(const RunConfig& config, data::Dataset dataset)
+Trainer::Trainer(const RunConfig& config, TaskData data)
     : config_(config),
-      dataset_(std::move(dataset)),
-      loss_(loss_of(dataset_.kind)),
-      model_(layer_sizes(config_, dataset_), config_.seed),
-      optimizer_(model_.named_parameters(), config_.optimizer),
-      steps_per_epoch_((dataset_.train.size() + config_.batch_size - 1) / config_.batch_size) {
+      data_(std::move(data)),
+      model_(make_model(config_, {data_.inputs, data_.outputs})),
+      loss_(loss_of(data_.prediction, *model_, config_.model.chunk)),
+      optimizer_(model_->named_parameters(), config_.optimizer),
+      steps_per_epoch_((data_.train.size + config_.batch_size - 1) / config_.batch_size) {
+  if (!config_.init_from.empty()) load_weights(config_.init_from, model_->named_parameters());
   const Recipe& recipe = config_.optimizer.recipe;
   if (!loss_->supports(recipe.probe)) {
     refuse("task {} is trained with the {} loss, which has no {} probe: choose another optimizer or probe",
@@ -94,26 +90,24 @@ double Trainer::recent_train_loss() const {
 
 void Trainer::prepare_epoch(std::int64_t epoch) {
   if (epoch == ordered_epoch_) return;
-  order_ = torch::tensor(data::epoch_order(dataset_.train.size(), config_.seed, epoch), torch::kInt64);
+  order_ = torch::tensor(data::epoch_order(data_.train.size, config_.seed, epoch), torch::kInt64);
   ordered_epoch_ = epoch;
 }
 
 // The rows at places first, first + 1, ... of the epoch's order, into buffers that live on.
-void Trainer::take_rows(std::int64_t first, std::int64_t rows) {
-  const auto index = order_.narrow(0, first, rows);
-  dataset_.train.take_values(index, inputs_);
-  data::take_rows(dataset_.train.targets, index, targets_);
+void Trainer::take_batch(std::int64_t first, std::int64_t rows) {
+  data_.train.take(order_.narrow(0, first, rows), ordered_epoch_, inputs_, targets_);
 }
 
 void Trainer::step() {
   const torch::NoGradGuard no_grad;
   const std::int64_t first = steps_ % steps_per_epoch_ * config_.batch_size;
-  const std::int64_t rows = std::min(config_.batch_size, dataset_.train.size() - first);
+  const std::int64_t rows = std::min(config_.batch_size, data_.train.size - first);
   const double before = time_.batch + time_.step;
   {
     const Stopwatch watch(time_.batch);
     prepare_epoch(steps_ / steps_per_epoch_);
-    take_rows(first, rows);
+    take_batch(first, rows);
   }
   {
     const Stopwatch watch(time_.step);
@@ -122,18 +116,23 @@ void Trainer::step() {
       for (auto& group : optimizer_.param_groups()) group.options().set_lr(config_.optimizer.group.lr * fraction);
     }
     const std::int64_t parts = std::min(config_.accumulate, rows);
+    RandomKey key{.seed = config_.seed, .step = static_cast<std::uint64_t>(steps_ + 1)};
     if (parts == 1) {
-      optimizer_.step(model_.forward(inputs_), *loss_, targets_);
+      optimizer_.step(model_->forward(inputs_, key), *loss_, targets_);
     } else {
       for (std::int64_t part = 0; part < parts; ++part) {
         const std::int64_t from = part * rows / parts;
         const std::int64_t length = (part + 1) * rows / parts - from;
-        optimizer_.accumulate(model_.forward(inputs_.narrow(0, from, length)), *loss_,
+        key.first_row = static_cast<std::uint64_t>(from);
+        optimizer_.accumulate(model_->forward(inputs_.narrow(0, from, length), key), *loss_,
                               targets_.narrow(0, from, length));
       }
       optimizer_.step();
     }
     const StepReport& report = optimizer_.report();
+    if (report.skipped && config_.optimizer.update_during_pull_back) {
+      throw NonFiniteError(fmt::format("step {}: the predictions are not finite", steps_ + 1));
+    }
     stretch_.loss += report.value * static_cast<double>(rows);
     stretch_.rows += static_cast<double>(rows);
     stretch_.gradient = std::max(stretch_.gradient, report.gradient_inf_norm);
@@ -163,14 +162,14 @@ json Trainer::evaluate() {
   json line;
   {
     const Stopwatch watch(time_.evaluate);
-    const auto predict = [this](const Tensor& inputs) { return model_.predict(inputs); };
-    const auto add = [&](const std::string& part, const data::Split& split) {
-      const Scores scores = train::evaluate(predict, split, *loss_, dataset_.kind);
-      line[part + "_loss"] = scores.loss;
-      if (scores.accuracy) line[part + "_accuracy"] = *scores.accuracy;
+    const auto add = [&](const std::string& name, const Part& part) {
+      const Scores scores = train::evaluate(*model_, part, *loss_, data_.prediction);
+      line[name + "_loss"] = scores.loss;
+      if (scores.accuracy) line[name + "_accuracy"] = *scores.accuracy;
+      if (scores.perplexity) line[name + "_perplexity"] = *scores.perplexity;
     };
-    add("test", dataset_.test);
-    if (dataset_.validation) add("validation", *dataset_.validation);
+    add("test", data_.test);
+    if (data_.validation) add("validation", *data_.validation);
     line["eps_dominated"] = optimizer_.eps_dominated();
   }
   line["epoch"] = short_json(ratio(steps_, steps_per_epoch_));
@@ -201,11 +200,16 @@ json Trainer::totals() const {
           {"peak_memory_bytes", runtime::peak_resident_bytes()}};
 }
 
+// Parameters and buffers.
+torch::OrderedDict<std::string, Tensor> Trainer::saved_tensors() const {
+  torch::OrderedDict<std::string, Tensor> tensors = model_->named_parameters();
+  tensors.update(model_->named_buffers());
+  return tensors;
+}
+
 Checkpoint Trainer::checkpoint() const {
   Checkpoint checkpoint;
-  for (const auto& item : model_.named_parameters()) {
-    checkpoint.model.emplace_back(item.key(), item.value().detach());
-  }
+  for (const auto& item : saved_tensors()) checkpoint.model.emplace_back(item.key(), item.value().detach());
   checkpoint.optimizer = optimizer_.named_state();
   checkpoint.state = {{"steps", steps_},
                       {"stretch",
@@ -227,11 +231,11 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& where) {
     throw FileError(fmt::format("{} is of step {}, but the run has only {}", where, steps, total_steps_));
   }
   std::map<std::string, Tensor> tensors(checkpoint.model.begin(), checkpoint.model.end());
-  const auto parameters = model_.named_parameters();
-  if (tensors.size() != parameters.size()) {
-    throw FileError(fmt::format("{} has {} tensors, the model {}", where, tensors.size(), parameters.size()));
+  const auto own = saved_tensors();
+  if (tensors.size() != own.size()) {
+    throw FileError(fmt::format("{} has {} tensors, the model {}", where, tensors.size(), own.size()));
   }
-  for (const auto& item : parameters) {
+  for (const auto& item : own) {
     const auto found = tensors.find(item.key());
     if (found == tensors.end()) throw FileError(fmt::format("{} lacks the tensor {}", where, item.key()));
     if (found->second.sizes() != item.value().sizes() || found->second.dtype() != item.value().dtype()) {
@@ -244,7 +248,7 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& where) {
     throw FileError(fmt::format("{}: {}", where, error.what()));
   }
   const torch::NoGradGuard no_grad;
-  for (const auto& item : parameters) Tensor(item.value()).copy_(tensors.at(item.key()));
+  for (const auto& item : own) Tensor(item.value()).copy_(tensors.at(item.key()));
   steps_ = steps;
   stretch_ = {number_field(stretch, "loss", where), number_field(stretch, "rows", where),
               number_field(stretch, "gradient", where), count_field(stretch, "spikes", where)};

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "data/dataset.h"
 #include "lehi/optimizer.h"
-#include "model/mlp.h"
+#include "model/network.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
+#include "train/task_data.h"
 
 namespace lehi::train {
 
@@ -25,8 +25,9 @@ struct TimeSplit {
 
 class Trainer {
  public:
-  /// Throws std::invalid_argument when the configuration does not fit the data.
-  Trainer(const RunConfig& config, data::Dataset dataset);
+  /// Throws std::invalid_argument when the configuration does not fit the data, and FileError for weights to start from
+  /// that can't be used.
+  Trainer(const RunConfig& config, TaskData data);
 
   /// Throws NonFiniteError when the run has diverged; the weights are then those before the step.
   void step();
@@ -41,8 +42,8 @@ class Trainer {
   std::int64_t total_steps() const { return total_steps_; }
   std::int64_t epoch() const;        ///< that the last step belonged to: 1, 2, ...
   double recent_train_loss() const;  ///< mean since the last evaluation
-  std::int64_t parameter_count() const { return model_.parameter_count(); }
-  const data::Dataset& dataset() const { return dataset_; }
+  std::int64_t parameter_count() const { return model::parameter_count(*model_); }
+  const std::vector<std::string>& notices() const { return data_.notices; }
   const TimeSplit& time() const { return time_; }
   void add_record_time(double seconds) { time_.record += seconds; }
 
@@ -73,13 +74,14 @@ class Trainer {
   };
 
   void prepare_epoch(std::int64_t epoch);
-  void take_rows(std::int64_t first, std::int64_t rows);
+  void take_batch(std::int64_t first, std::int64_t rows);
   void time_window(double seconds);
+  torch::OrderedDict<std::string, torch::Tensor> saved_tensors() const;
 
   RunConfig config_;
-  data::Dataset dataset_;
+  TaskData data_;
+  std::unique_ptr<model::Network> model_;
   std::unique_ptr<Loss> loss_;
-  model::Mlp model_;
   Optimizer optimizer_;
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;

@@ -57,7 +57,7 @@ TEST(CompareCommand, TakesTheFlagsOfARun) {
   ASSERT_EQ(config.plan.size(), 2U);
   EXPECT_EQ(config.plan[0].config.optimizer.group.lr, 0.5);
   EXPECT_EQ(config.plan[0].config.epochs, 3);
-  EXPECT_EQ(config.plan[0].config.hidden, std::vector<std::int64_t>{7});
+  EXPECT_EQ(config.plan[0].config.model.hidden, std::vector<std::int64_t>{7});
   EXPECT_EQ(config.plan[1].config.optimizer.recipe.schedule.every, 5);
   EXPECT_EQ(config.plan[1].config.seed, 4U);
   EXPECT_EQ(config.jobs, 3);

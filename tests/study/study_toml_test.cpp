@@ -68,7 +68,7 @@ hidden = [7, 7]
   EXPECT_EQ(plan.runs[4].directory, "mnist-adam-lr0.0003-seed4");
   EXPECT_EQ(plan.runs[4].config.epochs, 3);
   EXPECT_EQ(plan.runs[4].config.batch_size, 64);
-  EXPECT_THAT(plan.runs[4].config.hidden, ElementsAre(7, 7));
+  EXPECT_THAT(plan.runs[4].config.model.hidden, ElementsAre(7, 7));
   EXPECT_EQ(plan.runs[4].config.preset, "small");
   EXPECT_EQ(plan.runs.back().config.seed, 5U);
   ASSERT_EQ(plan.seconds.size(), 1U);

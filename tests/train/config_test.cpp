@@ -43,7 +43,7 @@ class Variable {
 // DESIGN section 6, table of the paper's settings.
 TEST(Config, BuiltInTasksHaveThePapersSettings) {
   const auto protein = resolve(task("protein"));
-  EXPECT_THAT(protein.hidden, ElementsAre(100));
+  EXPECT_THAT(protein.model.hidden, ElementsAre(100));
   EXPECT_EQ(protein.epochs, 200);
   EXPECT_EQ(protein.batch_size, 128);
   EXPECT_EQ(protein.judge.window, 10);
@@ -52,7 +52,7 @@ TEST(Config, BuiltInTasksHaveThePapersSettings) {
   EXPECT_EQ(protein.optimizer.name, "lehi");
   EXPECT_EQ(protein.optimizer.group.eps, 1e-7);
   const auto mnist = resolve(task("mnist"));
-  EXPECT_THAT(mnist.hidden, ElementsAre(50));
+  EXPECT_THAT(mnist.model.hidden, ElementsAre(50));
   EXPECT_EQ(mnist.epochs, 25);
   EXPECT_EQ(mnist.judge.window, 3);
   EXPECT_EQ(mnist.optimizer.group.eps, 1e-2);

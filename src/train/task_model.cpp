@@ -1,0 +1,114 @@
+#include "train/task_model.h"
+
+#include <fmt/ranges.h>
+
+#include "model/gpt2.h"
+#include "model/llama.h"
+#include "model/mlp.h"
+#include "model/resnet.h"
+#include "runtime/message.h"
+#include "train/task_data.h"
+
+namespace lehi::train {
+namespace {
+
+using model::ParameterShape;
+
+std::vector<std::int64_t> mlp_sizes(const RunConfig& config, const TaskSize& size) {
+  std::vector<std::int64_t> sizes{size.inputs};
+  sizes.insert(sizes.end(), config.model.hidden.begin(), config.model.hidden.end());
+  sizes.push_back(size.outputs);
+  return sizes;
+}
+
+model::ResNetShape resnet_shape(const RunConfig& config, const TaskSize& size) {
+  return {.classes = size.outputs, .width = config.model.width, .blocks = config.model.blocks};
+}
+
+std::int64_t context_of(const RunConfig& config) {
+  const std::int64_t context = config.model.context == 0 ? config.text.block : config.model.context;
+  if (config.text.block > context) {
+    refuse("text.block is {}, but the model reads at most model.context = {} tokens", config.text.block, context);
+  }
+  return context;
+}
+
+model::Gpt2Shape gpt2_shape(const RunConfig& config, const TaskSize& size) {
+  const ModelConfig& model = config.model;
+  return {.vocabulary = size.outputs,
+          .context = context_of(config),
+          .width = model.width,
+          .layers = model.layers,
+          .heads = model.heads,
+          .dropout = model.dropout};
+}
+
+model::LlamaShape llama_shape(const RunConfig& config, const TaskSize& size) {
+  const ModelConfig& model = config.model;
+  return {.vocabulary = size.outputs,
+          .context = context_of(config),
+          .width = model.width,
+          .layers = model.layers,
+          .heads = model.heads,
+          .key_heads = model.key_heads,
+          .inner = model.inner,
+          .dropout = model.dropout};
+}
+
+// A model that can't read the task's rows is refused before anything is made.
+void check_fit(const RunConfig& config) {
+  const std::string& kind = config.model.kind;
+  const bool reads_tokens = kind == "gpt2" || kind == "llama";
+  if (reads_tokens != is_text_task(config.task)) {
+    refuse("model.kind {} does not fit task {}: text is for gpt2 and llama, tables and images for mlp and resnet", kind,
+           config.task);
+  }
+  const bool colour = config.task == "cifar10" || config.task == "cifar100";
+  if ((kind == "resnet") != colour) {
+    refuse("model.kind {} does not fit task {}: resnet is for cifar10 and cifar100, mlp for the others", kind,
+           config.task);
+  }
+}
+
+}  // namespace
+
+std::vector<ParameterShape> model_parameters(const RunConfig& config, const TaskSize& size) {
+  check_fit(config);
+  if (config.model.kind == "resnet") return model::resnet_parameters(resnet_shape(config, size));
+  if (config.model.kind == "gpt2") return model::gpt2_parameters(gpt2_shape(config, size));
+  if (config.model.kind == "llama") return model::llama_parameters(llama_shape(config, size));
+  return model::mlp_parameters(mlp_sizes(config, size));
+}
+
+std::unique_ptr<model::Network> make_model(const RunConfig& config, const TaskSize& size) {
+  check_fit(config);
+  const bool recompute = config.model.recompute;
+  if (config.model.kind == "resnet") return model::make_resnet(resnet_shape(config, size), config.seed, recompute);
+  if (config.model.kind == "gpt2") return model::make_gpt2(gpt2_shape(config, size), config.seed, recompute);
+  if (config.model.kind == "llama") return model::make_llama(llama_shape(config, size), config.seed, recompute);
+  return std::make_unique<model::Mlp>(mlp_sizes(config, size), config.seed);
+}
+
+std::string describe_model(const RunConfig& config, const TaskSize& size) {
+  const ModelConfig& model = config.model;
+  if (model.kind == "resnet") return fmt::format("resnet {} of {}", fmt::join(model.blocks, "-"), model.width);
+  if (model.kind == "mlp") return fmt::format("mlp {}", fmt::join(mlp_sizes(config, size), "-"));
+  return fmt::format("{} {} x {}", model.kind, model.layers, model.width);
+}
+
+void check_memory(const RunConfig& config, const TaskSize& size, std::int64_t memory_bytes) {
+  const Options& optimizer = config.optimizer;
+  const std::int64_t weights = model::parameter_count(model_parameters(config, size));
+  // Weights and at most two moments; g and s, where they are kept whole.
+  const bool second = optimizer.recipe.probe != Probe::gradient;
+  const std::int64_t copies = 1 + 2 + (optimizer.update_during_pull_back ? 0 : second ? 2 : 1);
+  const std::int64_t bytes = weights * copies * static_cast<std::int64_t>(sizeof(float));
+  if (memory_bytes == 0 || bytes <= memory_bytes) return;
+  refuse(
+      "{} weights with {} need {:.1f} GB for weights, gradients and moments alone, and this machine has {:.1f} GB: "
+      "{}choose --preset small or a smaller model",
+      weights, optimizer.name, static_cast<double>(bytes) / 1e9, static_cast<double>(memory_bytes) / 1e9,
+      optimizer.update_during_pull_back ? "" : "try --low-memory, or ");
+}
+
+}  // namespace lehi::train
