@@ -119,7 +119,8 @@ const std::vector<TaskFiles>& catalogue() {
        .package_folder = "",
        .endings = {".jsonl", ".jsonl.gz", ".jsonl.zst", ".txt", ".bin"},
        .advice = "export rows of Hugging Face's HuggingFaceFW/fineweb-edu as JSON Lines with the field text, or make "
-                 "a token shard (.bin) with llm.c's dev/data/fineweb.py, and put it there; two files, train.jsonl and "
+                 "a token shard (.bin) with llm.c's `dev/data/fineweb.py -t edu`, and put it there; two files, "
+                 "train.jsonl and "
                  "test.jsonl, will do too"},
   };
   return tasks;
