@@ -54,8 +54,8 @@ int list(const DataConfig& config, std::ostream& out) {
       const auto& [name, bytes, sha256] = task.files[i];
       const auto& path = best.files[i];
       files.push_back({{"name", name},
-                       {"bytes", bytes},
-                       {"sha256", sha256},
+                       {"bytes", bytes > 0 ? Json(bytes) : Json()},
+                       {"sha256", sha256.empty() ? Json() : Json(sha256)},
                        {"path", path.empty() ? Json() : Json(path.string())}});
       if (path.empty()) missing.push_back(name);
     }
@@ -70,7 +70,7 @@ int list(const DataConfig& config, std::ostream& out) {
     if (best.complete()) {
       text += fmt::format("  in         {}\n", best.folder.string());
     } else {
-      text += fmt::format("  lacks      {} (plain or .gz)\n", fmt::join(missing, ", "));
+      text += fmt::format("  lacks      {} ({})\n", fmt::join(missing, ", "), data::forms_of(task));
       text += fmt::format("  looked in  {}\n", fmt::join(looked_in, " and "));
       text += fmt::format("  to get it  {}\n", task.advice);
     }
@@ -102,7 +102,10 @@ int verify(const DataConfig& config, std::ostream& out, std::ostream& err) {
     for (std::size_t i = 0; i < task.files.size(); ++i) {
       const auto& path = place.files[i];
       const std::string problem = path.empty() ? "" : check(task.files[i], path);
-      const char* status = path.empty() ? "missing" : problem.empty() ? "ok" : "wrong";
+      const char* status = path.empty()            ? "missing"
+                           : !problem.empty()      ? "wrong"
+                           : task.files[i].known() ? "ok"
+                                                   : "no official copy";
       if (!problem.empty() || (path.empty() && !config.tasks.empty())) code = bad_input;
       files.push_back({{"task", task.task},
                        {"file", task.files[i].name},

@@ -121,9 +121,12 @@ TokenizeConfig parse_tokenize(const Arguments& arguments) {
   TokenizeConfig config;
   std::string tokenizer;
   std::string specials = "reference";
-  CLI::App app("Shows a text's tokens and their ids, by GPT-2's or Llama-3's tokenizer.", "lehi tokenize");
+  CLI::App app("Shows a text's tokens and their ids, by GPT-2's or Llama-3's tokenizer, or its bytes.",
+               "lehi tokenize");
   app.add_option("file", config.file, "UTF-8 text, also gzip or zstd; - for standard input")->required();
-  app.add_option("--tokenizer", tokenizer, "gpt2 or llama3")->required()->check(CLI::IsMember({"gpt2", "llama3"}));
+  app.add_option("--tokenizer", tokenizer, "gpt2, llama3, or bytes: 256 tokens, one a byte")
+      ->required()
+      ->check(CLI::IsMember(text::tokenizer_names()));
   auto* decode =
       app.add_flag("--decode", config.decode, "FILE has ids (numbers, or what --json prints): print their text");
   app.add_flag("--json", config.json, "print one JSON document: ids, a list");
@@ -148,7 +151,7 @@ TokenizeConfig parse_tokenize(const Arguments& arguments) {
       "  lehi tokenize --tokenizer gpt2 book.txt --json > ids.json\n"
       "  lehi tokenize --tokenizer gpt2 ids.json --decode\n"
       "  lehi tokenize --tokenizer gpt2 corpus.jsonl.zst --field text --out corpus.bin\n"
-      "`lehi data get gpt2 llama3` gets the vocabularies, once.");
+      "`lehi data get gpt2 llama3` gets the vocabularies, once; bytes needs none.");
   parse_arguments(app, arguments);
   config.tokenizer = text::tokenizer_named(tokenizer);
   config.specials = value_in(specials_names(), specials, "way with specials");

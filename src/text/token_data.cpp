@@ -24,23 +24,29 @@ void widen(const char* from, std::span<std::int64_t> to) {
 }  // namespace
 
 TokenData TokenData::open(const std::filesystem::path& shard, const Tokenizer& tokenizer) {
+  return open(shard, tokenizer.kind(), tokenizer.vocabulary().size());
+}
+
+TokenData TokenData::open(const std::filesystem::path& shard, TokenizerKind kind) {
+  return open(shard, kind, vocabulary_size(kind));
+}
+
+TokenData TokenData::open(const std::filesystem::path& shard, TokenizerKind kind, std::int64_t vocabulary) {
   auto file = std::make_shared<const MappedFile>(shard);
   const ShardHeader header = read_shard_header(file->bytes(), shard.string());
-  if (header.kind != tokenizer.kind()) {
-    data::refuse_data("{} holds tokens of {}, not of {}", shard.string(), name_of(header.kind),
-                      name_of(tokenizer.kind()));
+  if (header.kind != kind) {
+    data::refuse_data("{} holds tokens of {}, not of {}", shard.string(), name_of(header.kind), name_of(kind));
   }
   TokenData tokens(std::move(file), header.token_bytes, 0, header.tokens);
-  const std::int64_t size = tokenizer.vocabulary().size();
   std::vector<std::int64_t> buffer(std::size_t{1} << 16);
   for (std::int64_t begin = 0; begin < tokens.size();) {
     const auto some = std::min<std::int64_t>(static_cast<std::int64_t>(buffer.size()), tokens.size() - begin);
     const std::span<std::int64_t> part(buffer.data(), static_cast<std::size_t>(some));
     tokens.copy(begin, part);
-    const auto wrong = std::find_if(part.begin(), part.end(), [size](std::int64_t token) { return token >= size; });
+    const auto wrong = std::find_if(part.begin(), part.end(), [=](std::int64_t token) { return token >= vocabulary; });
     if (wrong != part.end()) {
       data::refuse_data("{} has {} as token {}; {} has the tokens 0 to {}", shard.string(), *wrong,
-                        begin + (wrong - part.begin()), name_of(tokenizer.kind()), size - 1);
+                        begin + (wrong - part.begin()), name_of(kind), vocabulary - 1);
     }
     begin += some;
   }

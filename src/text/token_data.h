@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,6 +29,8 @@ class TokenData {
   /// A whole token shard. Throws DataError unless the header and every token agree with file and vocabulary; one
   /// sequential pass over the file.
   static TokenData open(const std::filesystem::path& shard, const Tokenizer& tokenizer);
+  /// The same by the vocabulary's published size, without its files.
+  static TokenData open(const std::filesystem::path& shard, TokenizerKind kind);
 
   std::int64_t size() const { return count_; }
 
@@ -42,6 +45,7 @@ class TokenData {
   TokenBlocks blocks(std::int64_t length) const;
 
  private:
+  static TokenData open(const std::filesystem::path& shard, TokenizerKind kind, std::int64_t vocabulary);
   TokenData(std::shared_ptr<const MappedFile> file, int token_bytes, std::int64_t first, std::int64_t count)
       : file_(std::move(file)), token_bytes_(token_bytes), first_(first), count_(count) {}
 
@@ -87,12 +91,14 @@ struct TokenRequest {
   std::filesystem::path file;  ///< text, JSON Lines or token shard, see format_of()
   std::string field = "text";  ///< of JSON Lines
   std::string cache_dir = {};  ///< "": $XDG_CACHE_HOME/lehi/tokens, else ~/.cache/lehi/tokens
+  /// Told once, before a text is tokenised because the cache has no copy: it takes seconds.
+  std::function<void(const std::string&)> on_message = {};
 };
 
 /// The tokens of a file. A plain text is one document and becomes its tokens, no more; documents of JSON Lines have
 /// Tokenizer::document_start() in front of each. Special tokens in the text are ordinary text. The result is kept in
 /// the cache under a digest of the file, the tokenizer and the field; a cached file that is damaged is made again.
-/// Throws DataError.
+/// Throws DataError, also when the file changes meanwhile: then nothing is kept.
 TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer);
 
 /// The folder of the cache, `chosen` being "" or a folder of the user's.

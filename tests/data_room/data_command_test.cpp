@@ -85,6 +85,30 @@ TEST(DataCommand, VerifyFindsWrongAndMissingFiles) {
   EXPECT_EQ(lehi({"verify", "protein", "--data-dir", folder.string()}).code, bad_input);
 }
 
+TEST(DataCommand, FilesWithoutAnOfficialCopyAreListedAndNotFoundWrong) {
+  const Folder folder;
+  folder.write("ptb/ptb.train.txt", "a");
+  folder.write("ptb/ptb.valid.txt.gz", "b");
+  folder.write("fineweb-edu/fineweb-edu.jsonl.zst", "c");
+  const auto list = lehi({"list", "ptb", "fineweb-edu", "--data-dir", folder.string()}).out;
+  EXPECT_THAT(list, AllOf(HasSubstr("ptb: partial"), HasSubstr("lacks      ptb.test.txt (plain or .gz)"),
+                          HasSubstr("fineweb-edu: complete")));
+  folder.write("ptb/ptb.test.txt", "d");
+  const auto answer = lehi({"verify", "ptb", "fineweb-edu", "--json", "--data-dir", folder.string()});
+  EXPECT_EQ(answer.code, done) << answer.err;
+  const auto files = nlohmann::json::parse(answer.out)["files"];
+  ASSERT_EQ(files.size(), 4U);
+  for (const auto& file : files) EXPECT_EQ(file["status"], "no official copy");
+  EXPECT_EQ(lehi({"get", "ptb", "--data-dir", folder.string()}).code, done);  // present
+
+  const Folder empty;
+  EXPECT_THAT(lehi({"list", "fineweb-edu", "--data-dir", empty.string()}).out,
+              HasSubstr("lacks      fineweb-edu.jsonl (also as .jsonl.gz, .jsonl.zst, .txt, .bin)"));
+  EXPECT_THAT(lehi({"get", "ptb", "--data-dir", empty.string()}).err, HasSubstr("ptb is in no package"));
+  const auto json = nlohmann::json::parse(lehi({"list", "ptb", "--json", "--data-dir", empty.string()}).out);
+  EXPECT_TRUE(json["tasks"][0]["files"][0]["sha256"].is_null());
+}
+
 TEST(DataCommand, InstalledFashionMnistVerifiesAndIsNotFetchedAgain) {
   const Folder folder;
   if (!data::search(data::task_files("fashion-mnist"), folder.string()).back().complete()) {

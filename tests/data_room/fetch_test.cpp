@@ -64,6 +64,10 @@ TEST(Official, LineEndsOfTablesDoNotCountAndAnythingElseDoes) {
   EXPECT_THAT(difference_from_official(table, folder.write("t.csv", "a\nc\n")), HasSubstr("has sha256"));
   EXPECT_THAT(difference_from_official(table, folder.write("t.csv", "a\n")),
               HasSubstr("holds 2 bytes, the official file 4"));
+  const OfficialFile by_size{"t.csv", 4, ""};
+  EXPECT_EQ(difference_from_official(by_size, folder.write("t.csv", "c\nd\n")), "");
+  EXPECT_NE(difference_from_official(by_size, folder.write("t.csv", "c\n")), "");
+  EXPECT_EQ(difference_from_official({"t.csv", 0, ""}, folder.write("t.csv", "c\n")), "");
 }
 
 TEST(Fetch, DebianPackageEndsUpInTheDataDirectory) {

@@ -17,6 +17,7 @@
 #include "data/tool.h"
 #include "data_room/fixture.h"
 #include "text/byte_letters.h"
+#include "text/token_data.h"
 #include "text/tokenizer.h"
 #include "text/utf8.h"
 
@@ -55,6 +56,12 @@ inline VocabularyParts small_parts(const std::vector<std::pair<std::string, std:
 
 inline Tokenizer small_tokenizer(TokenizerKind kind, const VocabularyParts& parts) {
   return {kind, Vocabulary(parts, "small"), "small"};
+}
+
+inline std::vector<std::int64_t> all_of(const TokenData& tokens) {
+  std::vector<std::int64_t> list(static_cast<std::size_t>(tokens.size()));
+  tokens.copy(0, list);
+  return list;
 }
 
 /// The same vocabulary as GPT-2's two files. Its only special is <|endoftext|>.

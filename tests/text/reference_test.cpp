@@ -35,6 +35,7 @@ class Reference : public ::testing::TestWithParam<TokenizerKind> {
 
 TEST_P(Reference, VocabularyHasItsPublishedSizeAndSpecials) {
   const auto& vocabulary = tokenizer().vocabulary();
+  EXPECT_EQ(vocabulary.size(), vocabulary_size(GetParam()));
   if (GetParam() == TokenizerKind::gpt2) {
     EXPECT_EQ(vocabulary.size(), 50257U);
     EXPECT_EQ(tokenizer().document_start(), 50256U);

@@ -40,12 +40,6 @@ std::string contents(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-std::vector<std::int64_t> all_of(const TokenData& tokens) {
-  std::vector<std::int64_t> list(static_cast<std::size_t>(tokens.size()));
-  tokens.copy(0, list);
-  return list;
-}
-
 class Tokens : public ::testing::Test {
  protected:
   static std::vector<std::uint16_t> up_to(std::uint16_t count) {
@@ -64,6 +58,7 @@ class Tokens : public ::testing::Test {
   Folder folder_;
   Tokenizer gpt2_ = small_tokenizer(TokenizerKind::gpt2, small_parts({{"a", "b"}}));
   Tokenizer llama3_ = small_tokenizer(TokenizerKind::llama3, small_parts({{"a", "b"}}));
+  Tokenizer bytes_ = Tokenizer::load(TokenizerKind::bytes, "");
 };
 
 TEST_F(Tokens, ShardsOfBothWidthsAreRead) {
@@ -85,7 +80,8 @@ TEST_F(Tokens, DamagedShardsAreRefused) {
   EXPECT_THAT(refused(shard_bytes<std::uint16_t>(20240520, 1, 2147483647, {1})), HasSubstr("holds 2147483647 tokens"));
   EXPECT_THAT(refused(shard_bytes<std::uint16_t>(20240520, 1, -1, {})), HasSubstr("holds -1 tokens"));
   EXPECT_THAT(refused(shard_bytes<std::uint16_t>(20240521, 1, 1, {1})),
-              HasSubstr("no token shard: it begins with 20240521"));
+              HasSubstr("no token shard: it begins with 20240521; expected one of 20240520 (gpt2), 20240801 (llama3), "
+                        "1768449388 (bytes)"));
   EXPECT_THAT(refused(shard_bytes<std::uint16_t>(20240520, 2, 1, {1})),
               HasSubstr("version 2; gpt2 shards have version 1"));
   EXPECT_THAT(refused(shard_bytes<std::uint16_t>(20240520, 1, 3, {1, 2, 259})),
@@ -175,6 +171,48 @@ TEST_F(Tokens, WrittenShardIsLlmCs) {
   EXPECT_THAT(all_of(load_tokens({.file = folder_.path() / "o.bin"}, llama3_)), ElementsAre(256, 256));
   EXPECT_THAT(refusal([&] { write_tokens(text, "text", gpt2_, folder_.path() / "no/o.bin"); }),
               HasSubstr("can't be written"));
+}
+
+// Their shards have a mark of their own, so that they are never taken for GPT-2's.
+TEST_F(Tokens, BytesAreKeptInShardsAndCacheLikeOtherTokens) {
+  const auto lines = folder_.write("d.jsonl", "{\"text\": \"ab\"}\n{\"text\": \"é\"}\n");
+  const TokenRequest request{.file = lines, .cache_dir = folder_.string() + "/cache"};
+  const auto expected = ElementsAre(0xff, 'a', 'b', 0xff, 0xc3, 0xa9);
+  EXPECT_THAT(all_of(load_tokens(request, bytes_)), expected);
+  const auto shard = folder_.path() / "o.bin";
+  EXPECT_EQ(write_tokens(lines, "text", bytes_, shard), 6);
+  EXPECT_EQ(contents(shard).substr(0, 4), "lehi");
+  EXPECT_EQ(contents(shard).size(), 1024U + 6 * 2);
+  EXPECT_THAT(all_of(TokenData::open(shard, bytes_)), expected);
+  EXPECT_THAT(all_of(TokenData::open(shard, TokenizerKind::bytes)), expected);
+  EXPECT_THAT(refusal([&] { TokenData::open(shard, gpt2_); }), HasSubstr("holds tokens of bytes, not of gpt2"));
+  const auto large = folder_.write("l.bin", shard_bytes<std::uint16_t>(0x6968656c, 1, 1, {256}));
+  EXPECT_THAT(refusal([&] { TokenData::open(large, TokenizerKind::bytes); }),
+              HasSubstr("has 256 as token 0; bytes has the tokens 0 to 255"));
+}
+
+TEST_F(Tokens, MessageComesOnlyBeforeTokenising) {
+  std::vector<std::string> messages;
+  TokenRequest request{.file = folder_.write("t.txt", std::string(200'000, 'a')),
+                       .cache_dir = folder_.string() + "/cache",
+                       .on_message = [&](const std::string& message) { messages.push_back(message); }};
+  load_tokens(request, gpt2_);
+  load_tokens(request, gpt2_);
+  EXPECT_THAT(messages, ElementsAre(AllOf(HasSubstr("tokenising " + request.file.string() + " (0.2 MB) with gpt2"),
+                                          HasSubstr("kept in the cache at " + request.cache_dir))));
+}
+
+// Same size, and within one tick of the file system's clock: only the contents tell.
+TEST_F(Tokens, TextThatChangesWhileItIsTokenisedIsNotKept) {
+  TokenRequest request{.file = folder_.write("t.txt", "abc"),
+                       .cache_dir = folder_.string() + "/cache",
+                       .on_message = [&](const std::string&) { folder_.write("t.txt", "xyz"); }};
+  EXPECT_THAT(refusal([&] { load_tokens(request, gpt2_); }),
+              HasSubstr("t.txt changed while it was tokenised; run again when nothing writes to it"));
+  EXPECT_TRUE(fs::is_empty(request.cache_dir));
+  folder_.write("t.txt", "abc");
+  request.on_message = {};
+  EXPECT_THAT(all_of(load_tokens(request, gpt2_)), ElementsAre(256, 'c'));
 }
 
 TEST_F(Tokens, LeftoversOfKilledWritersAreRemovedAndThoseOfLivingOnesStay) {

@@ -68,6 +68,19 @@ TEST_F(Tokenize, DecodesNumbersAndItsOwnJson) {
   EXPECT_THAT(lehi("260", {"--decode"}).err, HasSubstr("id 260 at place 0 is not in the vocabulary"));
 }
 
+TEST_F(Tokenize, BytesNeedNoVocabulary) {
+  const Arguments bytes{"tokenize", "--tokenizer", "bytes", "--data-dir", "/no/such/folder"};
+  const auto with = [&](const std::string& input, const Arguments& more) {
+    Arguments arguments = bytes;
+    arguments.push_back(file(input));
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  };
+  EXPECT_EQ(with("aé", {}).out, "    97  \"a\"\n   195  \"\\xc3\"\n   169  \"\\xa9\"\n");
+  EXPECT_EQ(with(with("low é", {"--json"}).out, {"--decode"}).out, "low é");
+  EXPECT_EQ(with("abc\xff", {}).code, bad_input);
+}
+
 TEST_F(Tokenize, WritesAShard) {
   const auto lines = folder_.write("c.jsonl", "{\"body\": \"low\"}\n{\"body\": \"low low\"}\n").string();
   const auto shard = folder_.string() + "/c.bin";

@@ -130,7 +130,20 @@ TEST(Tokenizer, RefusesWhatItCannotEncodeOrDecode) {
               }),
               HasSubstr("id 258 at place 1 is not in the vocabulary of gpt2, whose ids go from 0 to 257"));
   EXPECT_THAT(refusal([] { tokenizer_named("gpt3"); }),
-              HasSubstr("unknown tokenizer 'gpt3': expected one of gpt2, llama3"));
+              HasSubstr("unknown tokenizer 'gpt3': expected one of gpt2, llama3, bytes"));
+}
+
+TEST(ByteTokens, AreTheirOwnTokensAndNeedNoFiles) {
+  const auto tokenizer = Tokenizer::load(TokenizerKind::bytes, "/no/such/folder");
+  EXPECT_THAT(tokenizer.encode("lo é\n"), ElementsAre('l', 'o', ' ', 0xc3, 0xa9, '\n'));
+  EXPECT_EQ(tokenizer.encode("<|endoftext|>", Specials::as_tokens).size(), 13U);  // no special tokens
+  EXPECT_THAT(tokenizer.encode(""), IsEmpty());
+  EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{0xff, 0, 'a'}), std::string("\xff\0a", 3));
+  EXPECT_EQ(tokenizer.document_start(), 0xffU);
+  EXPECT_EQ(tokenizer.vocabulary().size(), vocabulary_size(TokenizerKind::bytes));
+  EXPECT_THAT(refusal([&] { tokenizer.encode("ab\xff"); }), HasSubstr("0xff at offset 2"));
+  EXPECT_THAT(refusal([&] { tokenizer.decode(std::vector<TokenId>{256}); }),
+              HasSubstr("id 256 at place 0 is not in the vocabulary of bytes, whose ids go from 0 to 255"));
 }
 
 TEST(Tokenizer, MissingFilesAreNamedWithTheWayToGetThem) {
@@ -153,7 +166,7 @@ std::string random_text(std::mt19937& random, int characters) {
 
 TEST(Tokenizer, DecodesToWhatWasEncoded) {
   std::mt19937 random(1);
-  for (const auto kind : {TokenizerKind::gpt2, TokenizerKind::llama3}) {
+  for (const auto kind : {TokenizerKind::gpt2, TokenizerKind::llama3, TokenizerKind::bytes}) {
     const auto tokenizer = small_tokenizer(kind, small_parts(small_merges));
     for (int i = 0; i < 500; ++i) {
       const std::string text = random_text(random, i);
