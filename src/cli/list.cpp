@@ -12,7 +12,10 @@
 #include "cli/optimizer_flags.h"
 #include "cli/table.h"
 #include "data/catalogue.h"
+#include "text/tokenizer.h"
 #include "train/config.h"
+#include "train/task_data.h"
+#include "train/task_model.h"
 
 namespace lehi::cli {
 namespace {
@@ -87,42 +90,47 @@ Listing list_probes() {
   return listing;
 }
 
-// Weights and biases of an MLP.
-std::int64_t mlp_parameters(const data::TaskFiles& task, const std::vector<std::int64_t>& hidden) {
-  std::int64_t count = 0;
-  std::int64_t width = task.inputs;
-  for (const auto next : hidden) {
-    count += (width + 1) * next;
-    width = next;
-  }
-  return count + (width + 1) * task.outputs;
+// What a task's data decides of the model, known without the data.
+train::TaskSize size_of(const train::RunConfig& config, const data::TaskFiles& task) {
+  if (!train::is_text_task(config.task)) return {task.inputs, task.outputs};
+  return {0, text::vocabulary_size(text::tokenizer_named(config.text.tokenizer))};
+}
+
+bool is_there(const data::TaskFiles& task) {
+  const auto places = data::search(task, "");
+  return std::any_of(places.begin(), places.end(), [](const auto& place) { return place.complete(); });
 }
 
 Listing list_tasks() {
   Listing listing;
-  listing.rows.push_back({"name", "preset", "model", "parameters", "batch", "epochs", "data", "about"});
+  listing.rows.push_back({"name", "preset", "model", "parameters", "batch", "length", "data", "about"});
   for (const auto& name : train::task_names()) {
     const auto& task = data::task_files(name);
-    const auto places = data::search(task, "");
-    const bool there = std::any_of(places.begin(), places.end(), [](const auto& place) { return place.complete(); });
     for (const auto& preset : train::preset_names(name)) {
       train::ConfigRequest request;
       request.task = name;
       request.preset = preset;
       const auto config = train::resolve(request);
-      const auto parameters = mlp_parameters(task, config.hidden);
-      const auto model = fmt::format("mlp {}-{}-{}", task.inputs, fmt::join(config.hidden, "-"), task.outputs);
+      const auto size = size_of(config, task);
+      const auto parameters = model::parameter_count(train::model_parameters(config, size));
+      const auto model = train::describe_model(config, size);
+      // A trial may train on another text than the task's own.
+      const auto& files = config.text.corpus.empty() ? task : data::task_files(config.text.corpus);
+      const std::string state = is_there(files) ? "present" : "missing";
       listing.json.push_back({{"name", name},
                               {"preset", preset},
                               {"model", model},
                               {"parameters", parameters},
                               {"batch_size", config.batch_size},
                               {"epochs", config.epochs},
+                              {"steps", config.steps},
                               {"metric", config.judge.metric},
-                              {"data", there ? "present" : "missing"},
-                              {"about", task.about}});
+                              {"data", state},
+                              {"about", files.about}});
+      const auto length =
+          config.epochs > 0 ? fmt::format("{} epochs", config.epochs) : fmt::format("{} steps", config.steps);
       listing.rows.push_back({name, preset, model, std::to_string(parameters), std::to_string(config.batch_size),
-                              std::to_string(config.epochs), there ? "present" : "missing", task.about});
+                              length, state, files.about});
     }
   }
   return listing;

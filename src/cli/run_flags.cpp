@@ -44,6 +44,15 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   add_key_flag(app, flags, "--batch-size", "train.batch_size", group);
   add_key_flag(app, flags, "--threads", "train.threads", group);
   add_key_flag(app, flags, "--validation", "data.validation", group);
+  add_key_flag(app, flags, "--init-from", "train.init_from", group);
+  app.add_flag_callback(
+         "--low-memory",
+         [&flags] {
+           flags.own.push_back({"train.low_memory", "true", "--low-memory"});
+         },
+         "update each weight during the pull-back: no full copy of the gradient exists; not with --clip-norm, "
+         "train.accumulate or optimizer.non_finite = throw or skip")
+      ->group(group);
   add_key_flag(app, flags, "--target", "data.target", group);
   add_key_flag(app, flags, "--kind", "data.kind", group);
   app.add_option("--data-dir", flags.data_dir,

@@ -57,9 +57,10 @@ bool is_safe_name(std::string_view name) {
 }
 
 std::string short_task(std::string_view task) {
-  constexpr std::string_view csv = "csv:";
-  if (!task.starts_with(csv)) return safe_name(task);
-  return "csv-" + safe_name(std::filesystem::path(task.substr(csv.size())).stem().string());
+  const auto colon = task.find(':');
+  if (colon == std::string_view::npos) return safe_name(task);
+  const auto stem = std::filesystem::path(task.substr(colon + 1)).stem().string();
+  return safe_name(task.substr(0, colon)) + "-" + safe_name(stem);
 }
 
 }  // namespace lehi::study

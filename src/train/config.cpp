@@ -629,6 +629,10 @@ void check(const RunConfig& config) {
     check_range("judge.rates", rate, std::numeric_limits<double>::min(), 1e6, "positive rates");
   }
   lehi::check(config.optimizer);
+  if (config.optimizer.update_during_pull_back && config.accumulate > 1) {
+    refuse("train.low_memory updates the weights at once and can't be joined with train.accumulate = {}",
+           config.accumulate);
+  }
 }
 
 std::vector<std::string> task_names() {
