@@ -85,6 +85,17 @@ TEST(DataCommand, VerifyFindsWrongAndMissingFiles) {
   EXPECT_EQ(lehi({"verify", "protein", "--data-dir", folder.string()}).code, bad_input);
 }
 
+TEST(DataCommand, VerifyDoesWithoutOptionalFiles) {
+  const Folder folder;
+  for (const char* name : {"cifar10/data_batch_1.bin", "cifar10/test_batch.bin"}) {
+    std::filesystem::resize_file(folder.write(name, ""), 30'730'000);
+  }
+  const auto answer = lehi({"verify", "cifar10", "--data-dir", folder.string()});
+  EXPECT_EQ(answer.code, done) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("ok"), HasSubstr("missing")));
+  EXPECT_THAT(lehi({"list", "cifar10", "--data-dir", folder.string()}).out, HasSubstr("cifar10: complete"));
+}
+
 TEST(DataCommand, InstalledFashionMnistVerifiesAndIsNotFetchedAgain) {
   const Folder folder;
   if (!data::search(data::task_files("fashion-mnist"), folder.string()).back().complete()) {
