@@ -49,15 +49,14 @@ int list(const DataConfig& config, std::ostream& out) {
     std::vector<std::string> looked_in;
     for (const auto& place : data::search(task, config.data_dir)) looked_in.push_back(place.folder.string());
     Json files = Json::array();
-    std::vector<std::string> missing;
     for (std::size_t i = 0; i < task.files.size(); ++i) {
-      const auto& [name, bytes, sha256] = task.files[i];
+      const data::OfficialFile& file = task.files[i];
       const auto& path = best.files[i];
-      files.push_back({{"name", name},
-                       {"bytes", bytes > 0 ? Json(bytes) : Json()},
-                       {"sha256", sha256.empty() ? Json() : Json(sha256)},
+      files.push_back({{"name", file.name},
+                       {"bytes", file.bytes > 0 ? Json(file.bytes) : Json()},
+                       {"sha256", file.sha256.empty() ? Json() : Json(file.sha256)},
+                       {"optional", file.optional},
                        {"path", path.empty() ? Json() : Json(path.string())}});
-      if (path.empty()) missing.push_back(name);
     }
     tasks.push_back({{"task", task.task},
                      {"about", task.about},
@@ -70,7 +69,7 @@ int list(const DataConfig& config, std::ostream& out) {
     if (best.complete()) {
       text += fmt::format("  in         {}\n", best.folder.string());
     } else {
-      text += fmt::format("  lacks      {} ({})\n", fmt::join(missing, ", "), data::forms_of(task));
+      text += fmt::format("  lacks      {} ({})\n", fmt::join(best.missing, ", "), data::forms_of(task));
       text += fmt::format("  looked in  {}\n", fmt::join(looked_in, " and "));
       text += fmt::format("  to get it  {}\n", task.advice);
     }
@@ -106,7 +105,8 @@ int verify(const DataConfig& config, std::ostream& out, std::ostream& err) {
                            : !problem.empty()      ? "wrong"
                            : task.files[i].known() ? "ok"
                                                    : "no official copy";
-      if (!problem.empty() || (path.empty() && !config.tasks.empty())) code = bad_input;
+      const bool wanted = !config.tasks.empty() && !task.files[i].optional;
+      if (!problem.empty() || (path.empty() && wanted)) code = bad_input;
       files.push_back({{"task", task.task},
                        {"file", task.files[i].name},
                        {"status", status},

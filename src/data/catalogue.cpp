@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "data/bytes.h"
@@ -33,6 +32,22 @@ std::vector<std::string> names_of(const TaskFiles& task, const OfficialFile& fil
   std::vector<std::string> names;
   for (const std::string& ending : task.endings) names.push_back(fs::path(file.name).stem().string() + ending);
   return names;
+}
+
+// A trial can do with the first of the five training files.
+std::vector<OfficialFile> cifar10_files() {
+  constexpr std::int64_t bytes = 30'730'000;
+  std::vector<OfficialFile> files;
+  for (int i = 1; i <= 5; ++i) files.push_back({fmt::format("data_batch_{}.bin", i), bytes, "", i > 1});
+  files.push_back({"test_batch.bin", bytes, ""});
+  return files;
+}
+
+std::string cifar_advice(const std::string& name) {
+  return fmt::format(
+      "download the binary version of {} from the CIFAR page of the University of Toronto, unpack it and put the .bin "
+      "files there, plain or gzipped",
+      name);
 }
 
 }  // namespace
@@ -79,6 +94,28 @@ const std::vector<TaskFiles>& catalogue() {
        .package = "dataset-fashion-mnist",
        .package_folder = "usr/share/datasets/fashion-mnist",
        .advice = "run `lehi data get fashion-mnist`, or install the Debian package dataset-fashion-mnist"},
+      {.task = "cifar10",
+       .about = "CIFAR-10: 32 x 32 images in colour, ten classes (Krizhevsky, 2009)",
+       .files = cifar10_files(),
+       .train_records = 50'000,
+       .test_records = 10'000,
+       .inputs = 3072,
+       .outputs = 10,
+       .origin = Origin::user,
+       .package = "",
+       .package_folder = "",
+       .advice = cifar_advice("CIFAR-10")},
+      {.task = "cifar100",
+       .about = "CIFAR-100: 32 x 32 images in colour, a hundred classes (Krizhevsky, 2009)",
+       .files = {{"train.bin", 153'700'000, ""}, {"test.bin", 30'740'000, ""}},
+       .train_records = 50'000,
+       .test_records = 10'000,
+       .inputs = 3072,
+       .outputs = 100,
+       .origin = Origin::user,
+       .package = "",
+       .package_folder = "",
+       .advice = cifar_advice("CIFAR-100")},
       {.task = "gpt2",
        .about = "tokenizer: GPT-2's byte-level BPE, 50,257 tokens (OpenAI)",
        .files = {{"encoder.json", 1'042'301, "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"},
@@ -145,23 +182,20 @@ fs::path data_directory(const std::string& chosen) {
   refuse("no data directory: HOME is not set; give --data-dir or set LEHI_DATA_DIR");
 }
 
-bool Place::complete() const {
-  return std::none_of(files.begin(), files.end(), [](const fs::path& file) { return file.empty(); });
-}
-
 std::string forms_of(const TaskFiles& task) {
   if (task.endings.empty()) return "plain or .gz";
   return fmt::format("also as {}", fmt::join(task.endings.begin() + 1, task.endings.end(), ", "));
 }
 
 Place look_in(const TaskFiles& task, const fs::path& folder) {
-  Place place{folder, {}};
+  Place place{folder, {}, {}};
   for (const OfficialFile& file : task.files) {
     place.files.emplace_back();
     for (const std::string& name : names_of(task, file)) {
       std::error_code ignored;  // an unreadable folder has no files for us
       if (place.files.back().empty() && fs::exists(folder / name, ignored)) place.files.back() = folder / name;
     }
+    if (place.files.back().empty() && !file.optional) place.missing.push_back(file.name);
   }
   return place;
 }
@@ -179,7 +213,7 @@ std::vector<fs::path> find_files(const TaskFiles& task, const std::string& data_
     if (place.complete()) return place.files;
     folders.push_back(place.folder.string());
   }
-  for (const OfficialFile& file : task.files) wanted.push_back(file.name);
+  for (const OfficialFile& file : task.files) wanted.push_back(file.name + (file.optional ? " (optional)" : ""));
   refuse_data("task {} needs {} ({}), looked for in {}: {}", task.task, fmt::join(wanted, ", "), forms_of(task),
               fmt::join(folders, " and "), task.advice);
 }

@@ -19,7 +19,8 @@ namespace lehi::data {
 struct OfficialFile {
   std::string name;
   std::int64_t bytes = 0;
-  std::string sha256;
+  std::string sha256;     ///< "" where nobody published it: only the size is compared then
+  bool optional = false;  ///< the task can do without, on less data
 
   bool known() const { return bytes > 0 || !sha256.empty(); }
 };
@@ -55,8 +56,9 @@ std::filesystem::path data_directory(const std::string& chosen);
 struct Place {
   std::filesystem::path folder;
   std::vector<std::filesystem::path> files;  ///< in the catalogue's order; empty paths where a file is missing
+  std::vector<std::string> missing;          ///< the names of those, but for optional ones
 
-  bool complete() const;
+  bool complete() const { return missing.empty(); }
 };
 
 /// In which forms a task's files may be, for messages: "plain or .gz".
@@ -68,8 +70,8 @@ Place look_in(const TaskFiles& task, const std::filesystem::path& folder);
 /// The folders where a task's files may be, in order of preference, with what is there.
 std::vector<Place> search(const TaskFiles& task, const std::string& data_dir);
 
-/// The files of the first complete folder, in the catalogue's order. Throws DataError that says which files are wanted,
-/// where they were looked for and how to get them.
+/// The files of the first complete folder, in the catalogue's order, empty paths for optional ones. Throws DataError
+/// that says which files are wanted, where they were looked for and how to get them.
 std::vector<std::filesystem::path> find_files(const TaskFiles& task, const std::string& data_dir);
 
 /// "" when the file's contents are the official ones as far as these are known, else a sentence that says how they

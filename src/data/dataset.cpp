@@ -4,6 +4,7 @@
 #include <map>
 
 #include "data/catalogue.h"
+#include "data/cifar.h"
 #include "data/csv.h"
 #include "data/error.h"
 #include "data/idx.h"
@@ -68,14 +69,19 @@ Dataset load_protein(const TaskFiles& task, const std::string& data_dir, std::ui
   return tabular_dataset(table, "RMSD", "regression", seed);
 }
 
+Dataset load_files(const TaskFiles& task, const DataRequest& request) {
+  if (task.task == "protein") return load_protein(task, request.data_dir, request.seed);
+  if (task.task.starts_with("cifar")) return cifar_dataset(find_files(task, request.data_dir), task.outputs);
+  return load_images(task, request.data_dir);
+}
+
 Dataset load_built_in(const DataRequest& request) {
   const TaskFiles& task = task_files(request.task);
   if (task.outputs == 0) refuse("{} is no task to train on; `lehi list tasks` shows those that are", request.task);
   if (!request.target.empty() || !request.kind.empty()) {
     refuse("task {} has its own target; a target column and a kind are for csv:FILE", request.task);
   }
-  Dataset dataset =
-      task.task == "protein" ? load_protein(task, request.data_dir, request.seed) : load_images(task, request.data_dir);
+  Dataset dataset = load_files(task, request);
   if (dataset.train.size() != task.train_records || dataset.test.size() != task.test_records) {
     dataset.notices.push_back(fmt::format("not the official data: {} training and {} test records instead of {} and {}",
                                           dataset.train.size(), dataset.test.size(), task.train_records,
@@ -92,14 +98,25 @@ torch::Tensor rows(const torch::Tensor& values, const torch::Tensor& index) {
   return torch::index_select_out(result, values, 0, index);
 }
 
+void limit(Split& part, std::string_view name, std::int64_t count) {
+  if (count < 0 || count > part.size()) {
+    refuse("a limit of {} {} rows: expected 1 to {}, or 0 for all of them", count, name, part.size());
+  }
+  if (count == 0) return;
+  part.inputs = part.inputs.narrow(0, 0, count);
+  part.targets = part.targets.narrow(0, 0, count);
+}
+
 }  // namespace
 
 torch::Tensor Split::values(std::int64_t first, std::int64_t rows) const {
   const auto part = inputs.narrow(0, first, rows);
+  if (image) return scaled(part, *image);
   return part.scalar_type() == torch::kUInt8 ? scaled(part, bytes) : part;
 }
 
 void Split::take_values(const torch::Tensor& index, torch::Tensor& to) const {
+  if (image) return take_rows(inputs, index, *image, to);
   if (inputs.scalar_type() == torch::kUInt8) return take_rows(inputs, index, bytes, to);
   take_rows(inputs, index, to);
 }
@@ -141,10 +158,25 @@ Dataset with_validation(Dataset dataset, double fraction, std::uint64_t seed) {
   const auto order = torch::tensor(permutation(size, seed, Draw::validation_split), torch::kInt64);
   const auto part = [&](std::int64_t start, std::int64_t length) {
     const auto index = order.narrow(0, start, length);
-    return Split{rows(dataset.train.inputs, index), rows(dataset.train.targets, index), dataset.train.bytes};
+    Split chosen = dataset.train;
+    chosen.inputs = rows(dataset.train.inputs, index);
+    chosen.targets = rows(dataset.train.targets, index);
+    return chosen;
   };
   dataset.validation = part(0, held_out);
   dataset.train = part(held_out, size - held_out);
+  return dataset;
+}
+
+Dataset limited(Dataset dataset, std::int64_t train_rows, std::int64_t test_rows) {
+  const std::int64_t all_train = dataset.train.size();
+  const std::int64_t all_test = dataset.test.size();
+  limit(dataset.train, "training", train_rows);
+  limit(dataset.test, "test", test_rows);
+  if (dataset.train.size() != all_train || dataset.test.size() != all_test) {
+    dataset.notices.push_back(fmt::format("a trial on the first {} of {} training and {} of {} test rows",
+                                          dataset.train.size(), all_train, dataset.test.size(), all_test));
+  }
   return dataset;
 }
 

@@ -2,7 +2,8 @@
 //
 //   protein                 CASP.csv: 9 features, target RMSD (the first column), 80/20 split by seed
 //   mnist, fashion-mnist    28 x 28 images flattened to 784, divided by 255, normalised by the task's usual mean and
-//   std csv:FILE                the user's table: see tabular.h
+//   std cifar10, cifar100       32 x 32 images in three colours, each normalised by its own: see cifar.h csv:FILE the
+//   user's table: see tabular.h
 //
 // Everything about a data set follows from the request; no global state, generator or clock enters.
 #pragma once
@@ -28,6 +29,8 @@ struct Split {
   torch::Tensor inputs;   ///< [N, inputs]: float32, or uint8 (images) that stand for what `bytes` says
   torch::Tensor targets;  ///< regression and binary: float32 [N, 1]; classification: int64 [N]
   ByteScale bytes = {};
+  std::optional<ImageScale> image =
+      {};  ///< images in colour: used instead, and values are [rows, channels, side, side]
 
   std::int64_t size() const { return inputs.size(0); }
 
@@ -49,7 +52,7 @@ struct Dataset {
 };
 
 struct DataRequest {
-  std::string task;        ///< "protein", "mnist", "fashion-mnist" or "csv:FILE"
+  std::string task;        ///< "protein", "mnist", "fashion-mnist", "cifar10", "cifar100" or "csv:FILE"
   std::string data_dir;    ///< holds one folder a task; "" for the default (catalogue.h)
   std::string target;      ///< csv only: the column to predict
   std::string kind;        ///< csv only: "regression", "binary", "classification", or "" to go by the target's type
@@ -62,5 +65,8 @@ Dataset load_dataset(const DataRequest& request);
 /// Moves `fraction` (between 0 and 1) of the training rows, chosen by `seed`, to a validation part. Standardised data
 /// keeps the scale of the whole training part.
 Dataset with_validation(Dataset dataset, double fraction, std::uint64_t seed);
+
+/// The first rows of the training and the test part, for trials; 0: all of them. A notice says so.
+Dataset limited(Dataset dataset, std::int64_t train_rows, std::int64_t test_rows);
 
 }  // namespace lehi::data

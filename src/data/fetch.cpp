@@ -110,7 +110,7 @@ fs::path unpack(const TaskFiles& task, const fs::path& work, const runtime::Sign
 void publish(const Place& unpacked, const Place& destination) {
   create_folder(destination.folder);
   for (std::size_t i = 0; i < unpacked.files.size(); ++i) {
-    if (!destination.files[i].empty()) continue;
+    if (unpacked.files[i].empty() || !destination.files[i].empty()) continue;
     sync(unpacked.files[i]);
     fs::rename(unpacked.files[i], destination.folder / unpacked.files[i].filename());
   }

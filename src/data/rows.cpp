@@ -38,8 +38,7 @@ void for_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tenso
   }
   auto sizes = from.sizes().vec();
   sizes.front() = count;
-  const bool reusable = to.defined() && to.scalar_type() == dtype && to.is_cpu() && to.is_contiguous();
-  to = reusable ? to.resize_(sizes) : torch::empty(sizes, from.options().dtype(dtype).requires_grad(false));
+  make_room(to, sizes, dtype);
   if (from.numel() == 0 || count == 0) return;
 
   const std::size_t bytes = from.nbytes() / static_cast<std::size_t>(from.size(0));
@@ -58,6 +57,11 @@ LEHI_CLONES void scale_bytes(const std::uint8_t* from, std::size_t size, float s
 
 }  // namespace
 
+void make_room(torch::Tensor& to, at::IntArrayRef sizes, torch::Dtype dtype) {
+  const bool reusable = to.defined() && to.scalar_type() == dtype && to.is_cpu() && to.is_contiguous();
+  to = reusable ? to.resize_(sizes) : torch::empty(sizes, dtype);
+}
+
 void take_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tensor& to) {
   for_rows(from, rows, to, from.scalar_type(), [&](std::size_t i, const std::byte* row, std::size_t bytes) {
     std::memcpy(static_cast<std::byte*>(to.data_ptr()) + i * bytes, row, bytes);
@@ -74,6 +78,13 @@ void take_rows(const torch::Tensor& from, const torch::Tensor& rows, ByteScale b
   });
 }
 
+void take_rows(const torch::Tensor& from, const torch::Tensor& rows, const ImageScale& image, torch::Tensor& to) {
+  for_rows(as_images(from, image), rows, to, torch::kFloat32,
+           [&](std::size_t i, const std::byte* row, std::size_t size) {
+             scale_image(reinterpret_cast<const std::uint8_t*>(row), image, to.data_ptr<float>() + i * size);
+           });
+}
+
 void use_large_pages(const torch::Tensor& fresh) {
   constexpr std::uintptr_t page = 1U << 21U;
   const auto begin = (reinterpret_cast<std::uintptr_t>(fresh.data_ptr()) + page - 1) / page * page;
@@ -88,6 +99,35 @@ torch::Tensor scaled(const torch::Tensor& values, ByteScale bytes) {
   scale_bytes(source.data_ptr<std::uint8_t>(), static_cast<std::size_t>(source.numel()), bytes.scale, bytes.shift,
               result.data_ptr<float>());
   return result;
+}
+
+torch::Tensor scaled(const torch::Tensor& values, const ImageScale& image) {
+  const torch::Tensor source = as_images(values, image);
+  torch::Tensor result = torch::empty(source.sizes(), torch::kFloat32);
+  const std::int64_t size = source.stride(0);
+  for (std::int64_t i = 0; i < source.size(0); ++i) {
+    scale_image(source.data_ptr<std::uint8_t>() + i * size, image, result.data_ptr<float>() + i * size);
+  }
+  return result;
+}
+
+void scale_image(const std::uint8_t* from, const ImageScale& image, float* to) {
+  const auto plane = static_cast<std::size_t>(image.plane());
+  for (const ByteScale& channel : image.channels) {
+    scale_bytes(from, plane, channel.scale, channel.shift, to);
+    from += plane;
+    to += plane;
+  }
+}
+
+torch::Tensor as_images(const torch::Tensor& values, const ImageScale& image) {
+  const auto channels = static_cast<std::int64_t>(image.channels.size());
+  if (values.dim() != 2 || values.size(1) != channels * image.plane() || values.scalar_type() != torch::kUInt8 ||
+      !values.is_cpu() || !values.is_contiguous()) {
+    refuse("images are {} [{}]; expected contiguous Byte [rows, {}] on the CPU", c10::toString(values.scalar_type()),
+           fmt::join(values.sizes(), ", "), channels * image.plane());
+  }
+  return values.view({values.size(0), channels, image.side, image.side});
 }
 
 }  // namespace lehi::data

@@ -50,12 +50,14 @@ void Chain::pull_back(const Tensors& cotangents, const Differentiable::Deliver& 
     const Segment& segment = parts_.segments[i];
     Kept kept = std::move(kept_.back());
     kept_.pop_back();
-    const torch::AutoGradMode with_graph(true);
     if (!kept.output.defined()) {
+      const torch::AutoGradMode with_graph(true);  // not further: `deliver` runs in the caller's mode
       Pass again = pass_;
       again.again = true;
       kept.output = segment.run(kept.input, again);
     }
+    // What reads neither a parameter nor its input, and all that lies before it, takes no part.
+    if (!kept.output.requires_grad()) return kept_.clear();
     Tensors inputs = segment.parameters;
     if (i > 0) inputs.push_back(kept.input);
     std::vector<Tensors> pulled(segment.parameters.size());
@@ -74,6 +76,7 @@ void Chain::pull_back(const Tensors& cotangents, const Differentiable::Deliver& 
       if (pulled[p].front().defined()) deliver(segment.parameters[p], pulled[p]);
       pulled[p].clear();
     }
+    if (!arriving.front().defined()) return kept_.clear();
   }
 }
 

@@ -30,7 +30,7 @@ class Chain : public Network {
  public:
   struct Parts {
     NamedTensors parameters;  ///< leaves; the chain makes them require gradients
-    NamedTensors buffers = {};
+    NamedTensors buffers = NamedTensors();
     std::vector<Segment> segments;
     torch::Tensor head = {};  ///< see Network::head(); may be a parameter that a segment reads, too (tied weights)
   };

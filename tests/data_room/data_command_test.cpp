@@ -109,6 +109,17 @@ TEST(DataCommand, FilesWithoutAnOfficialCopyAreListedAndNotFoundWrong) {
   EXPECT_TRUE(json["tasks"][0]["files"][0]["sha256"].is_null());
 }
 
+TEST(DataCommand, VerifyDoesWithoutOptionalFiles) {
+  const Folder folder;
+  for (const char* name : {"cifar10/data_batch_1.bin", "cifar10/test_batch.bin"}) {
+    std::filesystem::resize_file(folder.write(name, ""), 30'730'000);
+  }
+  const auto answer = lehi({"verify", "cifar10", "--data-dir", folder.string()});
+  EXPECT_EQ(answer.code, done) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("ok"), HasSubstr("missing")));
+  EXPECT_THAT(lehi({"list", "cifar10", "--data-dir", folder.string()}).out, HasSubstr("cifar10: complete"));
+}
+
 TEST(DataCommand, InstalledFashionMnistVerifiesAndIsNotFetchedAgain) {
   const Folder folder;
   if (!data::search(data::task_files("fashion-mnist"), folder.string()).back().complete()) {
