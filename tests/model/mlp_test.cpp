@@ -90,7 +90,7 @@ TEST(Mlp, ParametersHaveTorchsNamesAndThePapersNumbers) {
   for (const auto& item : model.named_parameters()) names += item.key() + " ";
   EXPECT_EQ(names, "layers.0.weight layers.0.bias layers.1.weight layers.1.bias ");
   EXPECT_EQ(parameter_count(model), 39'760);
-  EXPECT_EQ(Mlp({9, 100, 1}, 0).parameter_count(), 1'101);
+  EXPECT_EQ(parameter_count(Mlp({9, 100, 1}, 0)), 1'101);
 }
 
 // What pull_back delivers, by cotangent and in the order of the parameters.
