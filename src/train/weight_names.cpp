@@ -28,12 +28,6 @@ bool same_bytes(const LazyTensor& a, const LazyTensor& b) {
   return std::memcmp(left.data_ptr(), right.data_ptr(), left.nbytes()) == 0;
 }
 
-/// The index of the first true, or -1.
-std::int64_t first_true(const torch::Tensor& mask) {
-  if (!mask.any().item<bool>()) return -1;
-  return mask.reshape(-1).to(torch::kUInt8).argmax().item<std::int64_t>();
-}
-
 }  // namespace
 
 bool is_known_buffer(const std::string& name) {
@@ -73,8 +67,7 @@ std::vector<LazyTensor> in_type(std::vector<LazyTensor> tensors, torch::ScalarTy
     tensor.read = [original = tensor, type, file] {
       const auto before = original.read();
       const auto after = before.to(type);
-      const auto lost = torch::isfinite(before).logical_and_(torch::isfinite(after).logical_not());
-      if (const auto at = first_true(lost); at >= 0) {
+      if (const auto at = first_not_finite(after, before); at >= 0) {
         throw FileError(
             fmt::format("{}: tensor {} holds {} at {}, which {} can't hold; convert to a type with a wider "
                         "range",
@@ -90,7 +83,17 @@ std::vector<LazyTensor> in_type(std::vector<LazyTensor> tensors, torch::ScalarTy
 
 std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
-std::int64_t first_not_finite(const torch::Tensor& tensor) { return first_true(torch::isfinite(tensor).logical_not()); }
+std::int64_t first_not_finite(const torch::Tensor& values, const torch::Tensor& before) {
+  constexpr std::int64_t kPiece = 1 << 20;  // what is computed on the way shall not need a second tensor's memory
+  const auto flat = values.reshape(-1);
+  for (std::int64_t begin = 0; begin < flat.numel(); begin += kPiece) {
+    auto bad = torch::isfinite(flat.slice(0, begin, begin + kPiece)).logical_not();
+    if (!bad.any().item<bool>()) continue;
+    if (before.defined()) bad.logical_and_(torch::isfinite(before.reshape(-1).slice(0, begin, begin + kPiece)));
+    if (bad.any().item<bool>()) return begin + bad.to(torch::kUInt8).argmax().item<std::int64_t>();
+  }
+  return -1;
+}
 
 std::string place_text(std::int64_t index, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> place(shape.size());

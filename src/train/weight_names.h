@@ -28,8 +28,8 @@ std::vector<LazyTensor> in_type(std::vector<LazyTensor> tensors, torch::ScalarTy
 /// "[3, 4]"
 std::string shape_text(const std::vector<std::int64_t>& shape);
 
-/// The index of the first NaN or infinity, or -1.
-std::int64_t first_not_finite(const torch::Tensor& tensor);
+/// The index of the first NaN or infinity, or -1; only of those that were finite `before`, where that is given.
+std::int64_t first_not_finite(const torch::Tensor& values, const torch::Tensor& before = {});
 
 /// Where an element is, by its index: "[1, 2]".
 std::string place_text(std::int64_t index, const std::vector<std::int64_t>& shape);
