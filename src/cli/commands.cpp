@@ -7,6 +7,7 @@
 #include "cli/bound.h"
 #include "cli/command.h"
 #include "cli/compare.h"
+#include "cli/convert.h"
 #include "cli/data.h"
 #include "cli/doctor.h"
 #include "cli/list.h"
@@ -85,6 +86,8 @@ const std::vector<Command>& commands() {
        call<parse_data, run_data>},
       {"tokenize", "a text's tokens and their ids, by GPT-2's or Llama-3's tokenizer",
        call<parse_tokenize, run_tokenize>},
+      {"convert", "a model's weights between Hugging Face's files and llm.c's, in another type",
+       call<parse_convert, run_convert>},
   };
   return table;
 }

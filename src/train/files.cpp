@@ -178,14 +178,20 @@ InputFile::InputFile(fs::path path) : path_(std::move(path)) {
 InputFile::~InputFile() { ::close(descriptor_); }
 
 void InputFile::read(void* to, std::size_t bytes) {
+  read_at(position_, to, bytes);
+  position_ += bytes;
+}
+
+void InputFile::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
   auto* at = static_cast<char*>(to);
   while (bytes > 0) {
-    const auto count = uninterrupted([&] { return ::read(descriptor_, at, bytes); });
+    const auto count = uninterrupted([&] { return ::pread(descriptor_, at, bytes, static_cast<off_t>(offset)); });
     if (count < 0) throw FileError("read", path_, errno);
     if (count == 0)
       throw FileError(fmt::format("{} ended {} bytes too early while it was read", path_.string(), bytes));
     at += count;
     bytes -= static_cast<std::size_t>(count);
+    offset += static_cast<std::uint64_t>(count);
   }
 }
 

@@ -46,7 +46,7 @@ class OutputFile {
   std::uint64_t size_ = 0;
 };
 
-/// A regular file that bytes are read from, in order.
+/// A regular file that bytes are read from.
 class InputFile {
  public:
   explicit InputFile(std::filesystem::path path);
@@ -54,14 +54,18 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
   ~InputFile();
 
+  const std::filesystem::path& path() const { return path_; }
   std::uint64_t size() const { return size_; }
-  /// Exactly so many bytes; a file that ends before is an error.
+  /// Exactly so many bytes, after those of the last call; a file that ends before is an error.
   void read(void* to, std::size_t bytes);
+  /// The same from byte `offset` on, wherever read() is.
+  void read_at(std::uint64_t offset, void* to, std::size_t bytes) const;
 
  private:
   std::filesystem::path path_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
+  std::uint64_t position_ = 0;
 };
 
 /// The whole file; one larger than `limit` is refused before anything is allocated.

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -39,51 +40,47 @@ constexpr std::array kTypes = {Type{"I64", torch::kInt64, 8},     Type{"F64", to
                                Type{"BF16", torch::kBFloat16, 2}, Type{"F16", torch::kFloat16, 2},
                                Type{"U8", torch::kUInt8, 1},      Type{"BOOL", torch::kBool, 1}};
 
-struct TensorEntry {
-  std::string name;
-  const Type* type = nullptr;
-  std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-};
+const Type* type_of(torch::ScalarType scalar) {
+  const auto* found =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& type) { return type.scalar == scalar; });
+  return found == kTypes.end() ? nullptr : found;
+}
 
 // ---- writing ----
 
-const Type& type_of(const std::string& name, const torch::Tensor& tensor) {
+LazyTensor in_memory(const std::string& name, const torch::Tensor& tensor) {
   if (!tensor.defined()) refuse("tensor '{}' is undefined and cannot be saved", name);
   if (tensor.layout() != torch::kStrided) refuse("tensor '{}' is sparse; only dense tensors can be saved", name);
-  for (const auto& type : kTypes) {
-    if (type.scalar == tensor.scalar_type()) return type;
-  }
-  refuse("tensor '{}' has type {}; F32, F64, F16, BF16, I64, I32, U8 and BOOL can be saved", name,
-         torch::toString(tensor.scalar_type()));
+  return {name, tensor.scalar_type(), tensor.sizes().vec(), [tensor] { return tensor.detach().cpu(); }};
 }
 
-std::vector<const NamedTensors::value_type*> in_file_order(const NamedTensors& tensors) {
-  std::vector<const NamedTensors::value_type*> order;
+std::vector<const LazyTensor*> in_file_order(const std::vector<LazyTensor>& tensors) {
+  std::vector<const LazyTensor*> order;
   std::set<std::string_view> names;
   for (const auto& tensor : tensors) {
-    if (tensor.first == kMetadataKey) refuse("'{}' is reserved and cannot name a tensor", kMetadataKey);
-    if (!names.insert(tensor.first).second) refuse("two tensors are named '{}'; names must differ", tensor.first);
+    if (tensor.name == kMetadataKey) refuse("'{}' is reserved and cannot name a tensor", kMetadataKey);
+    if (!names.insert(tensor.name).second) refuse("two tensors are named '{}'; names must differ", tensor.name);
+    if (type_of(tensor.type) == nullptr) {
+      refuse("tensor '{}' has type {}; F32, F64, F16, BF16, I64, I32, U8 and BOOL can be saved", tensor.name,
+             torch::toString(tensor.type));
+    }
     order.push_back(&tensor);
   }
-  std::sort(order.begin(), order.end(), [](const auto* left, const auto* right) {
-    const auto& left_type = type_of(left->first, left->second);
-    const auto& right_type = type_of(right->first, right->second);
-    return &left_type != &right_type ? &left_type < &right_type : left->first < right->first;
+  std::sort(order.begin(), order.end(), [](const LazyTensor* left, const LazyTensor* right) {
+    return std::make_tuple(type_of(left->type), std::string_view(left->name)) <
+           std::make_tuple(type_of(right->type), std::string_view(right->name));
   });
   return order;
 }
 
-std::string header_of(const std::vector<const NamedTensors::value_type*>& order, const Metadata& metadata) {
+std::string header_of(const std::vector<const LazyTensor*>& order, const Metadata& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header[kMetadataKey] = metadata;
-  std::int64_t offset = 0;
+  std::uint64_t offset = 0;
   for (const auto* tensor : order) {
-    const auto& type = type_of(tensor->first, tensor->second);
-    const std::int64_t end = offset + tensor->second.numel() * type.bytes;
-    header[tensor->first] = {
-        {"dtype", type.name}, {"shape", tensor->second.sizes().vec()}, {"data_offsets", {offset, end}}};
+    const auto end = offset + byte_count(*tensor);
+    header[tensor->name] = {
+        {"dtype", type_name(tensor->type)}, {"shape", tensor->shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text;
@@ -111,6 +108,14 @@ std::optional<std::int64_t> checked_bytes(const std::vector<std::int64_t>& shape
   }
   return std::find(shape.begin(), shape.end(), 0) == shape.end() ? product : 0;
 }
+
+struct TensorEntry {
+  std::string name;
+  const Type* type = nullptr;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0;  // among the tensors' bytes
+  std::uint64_t end = 0;
+};
 
 TensorEntry read_entry(const std::string& name, const json& value, const std::string& where) {
   TensorEntry entry;
@@ -155,14 +160,14 @@ Metadata read_metadata(const json& value, const std::string& where) {
   return metadata;
 }
 
-torch::Tensor read_tensor(InputFile& file, const TensorEntry& entry, const std::filesystem::path& path) {
+torch::Tensor read_tensor(const InputFile& file, std::uint64_t offset, const TensorEntry& entry) {
   auto tensor = torch::empty(entry.shape, torch::TensorOptions().dtype(entry.type->scalar));
   const std::size_t bytes = entry.end - entry.begin;
-  file.read(tensor.data_ptr(), bytes);
+  file.read_at(offset + entry.begin, tensor.data_ptr(), bytes);
   if (entry.type->scalar == torch::kBool) {  // another byte in a bool is undefined behaviour
     const auto* at = static_cast<const unsigned char*>(tensor.data_ptr());
     if (std::any_of(at, at + bytes, [](unsigned char byte) { return byte > 1; })) {
-      damaged(path, fmt::format("BOOL tensor {} holds a byte that is neither 0 nor 1", in_quotes(entry.name)));
+      damaged(file.path(), fmt::format("BOOL tensor {} holds a byte that is neither 0 nor 1", in_quotes(entry.name)));
     }
   }
   return tensor;
@@ -170,7 +175,22 @@ torch::Tensor read_tensor(InputFile& file, const TensorEntry& entry, const std::
 
 }  // namespace
 
-Written write_safetensors(OutputFile& file, const NamedTensors& tensors, const Metadata& metadata) {
+std::int64_t element_count(const LazyTensor& tensor) {
+  std::int64_t count = 1;
+  for (const auto size : tensor.shape) count *= size;
+  return count;
+}
+
+std::uint64_t byte_count(const LazyTensor& tensor) {
+  return static_cast<std::uint64_t>(element_count(tensor)) * torch::elementSize(tensor.type);
+}
+
+const char* type_name(torch::ScalarType type) {
+  const auto* found = type_of(type);
+  return found == nullptr ? nullptr : found->name;
+}
+
+Written write_safetensors(OutputFile& file, const std::vector<LazyTensor>& tensors, const Metadata& metadata) {
   Written written;
   const auto put = [&](const void* data, std::size_t size) {
     const std::string_view bytes(static_cast<const char*>(data), size);
@@ -184,32 +204,38 @@ Written write_safetensors(OutputFile& file, const NamedTensors& tensors, const M
   put(&length, sizeof(length));
   put(header.data(), header.size());
   for (const auto* tensor : order) {
-    const auto plain = tensor->second.detach().cpu().contiguous();
-    put(plain.data_ptr(), plain.nbytes());
+    const auto plain = tensor->read().contiguous();
+    put(plain.data_ptr(), byte_count(*tensor));
   }
   return written;
+}
+
+Written write_safetensors(OutputFile& file, const NamedTensors& tensors, const Metadata& metadata) {
+  std::vector<LazyTensor> lazy;
+  for (const auto& [name, tensor] : tensors) lazy.push_back(in_memory(name, tensor));
+  return write_safetensors(file, lazy, metadata);
 }
 
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const Metadata& metadata) {
   publish_file(path, [&](OutputFile& file) { write_safetensors(file, tensors, metadata); });
 }
 
-SafetensorsFile read_safetensors(const std::filesystem::path& path) {
-  InputFile file(path);
+LazyTensors open_safetensors(const std::filesystem::path& path) {
+  const auto file = std::make_shared<InputFile>(path);
   std::uint64_t length = 0;
-  if (file.size() < sizeof(length)) damaged(path, fmt::format("it has only {} bytes", file.size()));
-  file.read(&length, sizeof(length));
-  const std::uint64_t rest = file.size() - sizeof(length);
+  if (file->size() < sizeof(length)) damaged(path, fmt::format("it has only {} bytes", file->size()));
+  file->read(&length, sizeof(length));
+  const std::uint64_t rest = file->size() - sizeof(length);
   if (length > kLargestHeader || length > rest) {
     damaged(path, fmt::format("its header claims {} bytes, the file has {} (and 100000000 are allowed)", length, rest));
   }
   std::string text(length, '\0');
-  file.read(text.data(), text.size());
+  file->read(text.data(), text.size());
   const auto where = fmt::format("the header of {}", path.string());
   const auto header = parse_json(text, where, {.depth = 3, .list_size = kHighestRank});
   if (!header.is_object()) damaged(path, "its header is not a JSON object");
 
-  SafetensorsFile result;
+  LazyTensors result;
   std::vector<TensorEntry> entries;
   for (const auto& [name, value] : header.items()) {
     if (name == kMetadataKey) {
@@ -232,7 +258,18 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path) {
   if (offset != rest - length) {
     damaged(path, fmt::format("its tensors take {} bytes, the file has {}", offset, rest - length));
   }
-  for (const auto& entry : entries) result.tensors.emplace_back(entry.name, read_tensor(file, entry, path));
+  for (const auto& entry : entries) {
+    result.tensors.push_back(
+        {entry.name, entry.type->scalar, entry.shape,
+         [file, entry, begin = sizeof(length) + length] { return read_tensor(*file, begin, entry); }});
+  }
+  return result;
+}
+
+SafetensorsFile read_safetensors(const std::filesystem::path& path) {
+  auto [tensors, metadata] = open_safetensors(path);
+  SafetensorsFile result{{}, std::move(metadata)};
+  for (const auto& tensor : tensors) result.tensors.emplace_back(tensor.name, tensor.read());
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -25,6 +26,24 @@ struct SafetensorsFile {
   Metadata metadata;
 };
 
+/// A tensor that is made when it is asked for: files larger than the memory pass one tensor at a time.
+struct LazyTensor {
+  std::string name;
+  torch::ScalarType type = torch::kFloat32;
+  std::vector<std::int64_t> shape;
+  std::function<torch::Tensor()> read;  ///< on the CPU, of this type and shape; throws FileError
+};
+std::int64_t element_count(const LazyTensor& tensor);
+std::uint64_t byte_count(const LazyTensor& tensor);
+
+struct LazyTensors {
+  std::vector<LazyTensor> tensors;  ///< in the order of the file's data; they keep the file open
+  Metadata metadata;
+};
+
+/// "F32" and so on; nullptr for a type that can't be saved.
+const char* type_name(torch::ScalarType type);
+
 /// Publishes the file whole or not at all. Types F32, F64, F16, BF16, I64, I32, U8, BOOL; any layout, device and
 /// strides but sparse; std::invalid_argument for anything else, for a repeated name and for the reserved name
 /// "__metadata__".
@@ -37,8 +56,14 @@ struct Written {
 
 /// The same bytes into a file that is already open; returns their number and checksum.
 Written write_safetensors(OutputFile& file, const NamedTensors& tensors, const Metadata& metadata = {});
+/// The same, with one of the tensors in memory at a time.
+Written write_safetensors(OutputFile& file, const std::vector<LazyTensor>& tensors, const Metadata& metadata = {});
 
-/// Throws FileError with a sentence for every way in which a file can be damaged or no safetensors file at all.
+/// Reads the header only. Throws FileError with a sentence for every way in which a file can be damaged or no
+/// safetensors file at all.
+LazyTensors open_safetensors(const std::filesystem::path& path);
+
+/// The same, read whole.
 SafetensorsFile read_safetensors(const std::filesystem::path& path);
 
 }  // namespace lehi::train
