@@ -237,7 +237,7 @@ void write_llmc_weights(const std::filesystem::path& path, const std::vector<Laz
   std::transform(values.begin(), values.end(), words.begin(),
                  [](std::int64_t value) { return static_cast<std::int32_t>(value); });
   publish_file(path, [&](OutputFile& file) {
-    file.write({reinterpret_cast<const char*>(words.data()), sizeof(words)});
+    file.write({static_cast<const char*>(static_cast<const void*>(words.data())), sizeof(words)});
     for (const auto& part : parts) {
       const auto tensor = by_name[part.name]->read();
       write_part(file, part.transposed ? tensor.t() : tensor);

@@ -1,6 +1,7 @@
 // A small GPT-2 in llm.c's format, written from the format's description: every number says where it belongs.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
