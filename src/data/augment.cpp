@@ -17,7 +17,7 @@ kernels::PhiloxKey halves(std::uint64_t value) {
 }
 
 // 0 to 8, uniform to within 9 / 2^32.
-std::int64_t offset_of(std::uint32_t word) {
+std::int64_t crop_offset(std::uint32_t word) {
   constexpr std::uint64_t places = 2 * crop_border + 1;
   return static_cast<std::int64_t>(word * places >> 32U);
 }
@@ -47,7 +47,7 @@ Crop crop_of(std::uint64_t seed, std::int64_t epoch, std::int64_t row) {
   const auto [row_low, row_high] = halves(static_cast<std::uint64_t>(row));
   const auto key = kernels::philox({epoch_low, epoch_high, 0, crop_purpose}, halves(seed));
   const auto words = kernels::philox({row_low, row_high, 0, 0}, {key[0], key[1]});
-  return {.down = offset_of(words[0]), .right = offset_of(words[1]), .flip = (words[2] & 1U) != 0};
+  return {.down = crop_offset(words[0]), .right = crop_offset(words[1]), .flip = (words[2] & 1U) != 0};
 }
 
 void take_crops(const Split& split, const torch::Tensor& index, std::uint64_t seed, std::int64_t epoch,

@@ -17,7 +17,7 @@ using torch::Tensor;
 
 namespace {
 
-constexpr std::int64_t image_channels = 3;
+constexpr std::int64_t resnet_channels = 3;
 constexpr std::size_t most_stages = 4;
 
 struct BlockShape {
@@ -29,7 +29,7 @@ struct BlockShape {
   bool projects() const { return stride != 1 || in != out; }
 };
 
-void check_shape(const ResNetShape& shape) {
+void check_resnet(const ResNetShape& shape) {
   const auto below_one = [](std::int64_t value) { return value < 1; };
   if (shape.blocks.empty() || shape.blocks.size() > most_stages || below_one(shape.classes) || below_one(shape.width) ||
       std::any_of(shape.blocks.begin(), shape.blocks.end(), below_one)) {
@@ -38,8 +38,8 @@ void check_shape(const ResNetShape& shape) {
   }
 }
 
-std::vector<BlockShape> blocks_of(const ResNetShape& shape) {
-  check_shape(shape);
+std::vector<BlockShape> resnet_blocks(const ResNetShape& shape) {
+  check_resnet(shape);
   std::vector<BlockShape> blocks;
   std::int64_t in = shape.width;
   for (std::size_t stage = 0; stage < shape.blocks.size(); ++stage) {
@@ -80,13 +80,13 @@ Tensor run_normed(const Normed& layer, const Tensor& inputs, const Pass& pass) {
 
 void check_images(const Tensor& inputs, const Tensor& kernel) {
   if (!inputs.defined()) refuse("the inputs are an undefined tensor");
-  if (inputs.dim() != 4 || inputs.size(1) != image_channels || inputs.scalar_type() != kernel.scalar_type()) {
+  if (inputs.dim() != 4 || inputs.size(1) != resnet_channels || inputs.scalar_type() != kernel.scalar_type()) {
     refuse("the inputs are {} [{}]; expected {} [rows, {}, height, width]", c10::toString(inputs.scalar_type()),
-           fmt::join(inputs.sizes(), ", "), c10::toString(kernel.scalar_type()), image_channels);
+           fmt::join(inputs.sizes(), ", "), c10::toString(kernel.scalar_type()), resnet_channels);
   }
 }
 
-Segment stem(const Normed& layer) {
+Segment stem_segment(const Normed& layer) {
   return {[layer](const Tensor& inputs, const Pass& pass) {
             check_images(inputs, layer.kernel);
             return run_normed(layer, inputs, pass).relu_();
@@ -95,7 +95,7 @@ Segment stem(const Normed& layer) {
 }
 
 // `projection` has one layer, or none where the shortcut is the identity.
-Segment residual(const Normed& first, const Normed& second, const std::vector<Normed>& projection) {
+Segment residual_segment(const Normed& first, const Normed& second, const std::vector<Normed>& projection) {
   Segment segment;
   segment.run = [=](const Tensor& inputs, const Pass& pass) {
     Tensor shortcut = projection.empty() ? inputs : run_normed(projection.front(), inputs, pass);
@@ -111,7 +111,7 @@ Segment residual(const Normed& first, const Normed& second, const std::vector<No
   return segment;
 }
 
-Segment classifier(const Tensor& weight, const Tensor& bias) {
+Segment classifier_segment(const Tensor& weight, const Tensor& bias) {
   return {[=](const Tensor& inputs, const Pass&) {
             return torch::linear(inputs.mean({2, 3}), weight, bias);
           },
@@ -119,7 +119,7 @@ Segment classifier(const Tensor& weight, const Tensor& bias) {
 }
 
 // As torchvision initialises them, by the parameter's kind, which its dimensions and name tell.
-NamedTensors draw_parameters(const std::vector<ParameterShape>& shapes, std::uint64_t seed, torch::Dtype dtype) {
+NamedTensors draw_resnet(const std::vector<ParameterShape>& shapes, std::uint64_t seed, torch::Dtype dtype) {
   auto generator = at::detail::createCPUGenerator(seed);
   NamedTensors parameters;
   double fan_in = 1;  // of the linear layer, whose bias comes after its weight
@@ -157,8 +157,8 @@ std::vector<ParameterShape> resnet_parameters(const ResNetShape& shape) {
     shapes.push_back({norm + ".weight", {out}});
     shapes.push_back({norm + ".bias", {out}});
   };
-  const auto blocks = blocks_of(shape);
-  add("conv1", "bn1", image_channels, shape.width, 3);
+  const auto blocks = resnet_blocks(shape);
+  add("conv1", "bn1", resnet_channels, shape.width, 3);
   for (const BlockShape& block : blocks) {
     add(block.name + ".conv1", block.name + ".bn1", block.in, block.out, 3);
     add(block.name + ".conv2", block.name + ".bn2", block.out, block.out, 3);
@@ -174,9 +174,9 @@ std::unique_ptr<Network> make_resnet(const ResNetShape& shape, std::uint64_t see
     refuse("a ResNet of {}: expected float32 or float64", c10::toString(dtype));
   }
   Chain::Parts parts;
-  parts.parameters = draw_parameters(resnet_parameters(shape), seed, dtype);
-  parts.segments.push_back(stem(normed_layer(parts, "conv1", "bn1", 1)));
-  for (const BlockShape& block : blocks_of(shape)) {
+  parts.parameters = draw_resnet(resnet_parameters(shape), seed, dtype);
+  parts.segments.push_back(stem_segment(normed_layer(parts, "conv1", "bn1", 1)));
+  for (const BlockShape& block : resnet_blocks(shape)) {
     const auto layer = [&](const char* convolution, const char* norm, std::int64_t stride) {
       return normed_layer(parts, block.name + convolution, block.name + norm, stride);
     };
@@ -184,9 +184,9 @@ std::unique_ptr<Network> make_resnet(const ResNetShape& shape, std::uint64_t see
     const Normed second = layer(".conv2", ".bn2", 1);
     std::vector<Normed> projection;
     if (block.projects()) projection.push_back(layer(".downsample.0", ".downsample.1", block.stride));
-    parts.segments.push_back(residual(first, second, projection));
+    parts.segments.push_back(residual_segment(first, second, projection));
   }
-  parts.segments.push_back(classifier(parts.parameters["fc.weight"], parts.parameters["fc.bias"]));
+  parts.segments.push_back(classifier_segment(parts.parameters["fc.weight"], parts.parameters["fc.bias"]));
   return std::make_unique<Chain>(std::move(parts), recompute);
 }
 
