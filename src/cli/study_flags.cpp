@@ -5,15 +5,16 @@
 #include <charconv>
 #include <ostream>
 #include <set>
-#include <tuple>
+#include <vector>
 
 #include "cli/arguments.h"
 #include "cli/table.h"
-#include "data/dataset.h"
 #include "lehi/runtime.h"
 #include "report/document.h"
 #include "study/study_toml.h"
 #include "train/files.h"
+#include "train/task_data.h"
+#include "train/task_model.h"
 
 namespace lehi::cli {
 namespace {
@@ -37,13 +38,18 @@ std::vector<std::uint64_t> parse_seeds(std::string_view text) {
   return seeds;
 }
 
-// Missing or damaged data would fail every run of a task: better said once, before anything is written.
-void check_data(const std::vector<study::PlannedRun>& plan, const std::string& data_dir) {
-  std::set<std::tuple<std::string, std::string, std::string>> seen;
+// Missing or damaged data would fail every run of a task: better said once, before anything is written. A text is
+// tokenised here, so that runs side by side find it in the cache.
+void check_data(const std::vector<study::PlannedRun>& plan, const std::string& data_dir, std::ostream& err) {
+  std::set<std::vector<std::string>> seen;
   for (const auto& run : plan) {
-    const auto& [task, target, kind] = std::tie(run.config.task, run.config.target, run.config.kind);
-    if (!seen.insert({task, target, kind}).second) continue;
-    data::load_dataset({task, data_dir, target, kind, run.config.seed});
+    const auto& config = run.config;
+    if (!seen.insert({config.task, config.target, config.kind, config.text.corpus, config.text.tokenizer}).second) {
+      continue;
+    }
+    const auto data =
+        train::load_task(config, data_dir, [&](const std::string& text) { err << "lehi: " << text << '\n'; });
+    train::check_memory(config, {data.inputs, data.outputs}, runtime::describe_host().memory_bytes);
   }
 }
 
@@ -176,7 +182,7 @@ int run_study_command(const StudyConfig& config, std::ostream& err,
   request.resume = config.resume;
   request.retry_failed = config.retry_failed;
   request.terminal = is_terminal(err);
-  request.check = [&] { check_data(plan, config.data_dir); };
+  request.check = [&] { check_data(plan, config.data_dir, err); };
   request.program = config.program;
   request.program_arguments = config.program_arguments;
   const auto outcome = study::run_study(plan, request, err);

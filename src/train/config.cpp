@@ -464,7 +464,7 @@ void check_one_of(std::string_view key, std::string_view value, std::initializer
 void check(const ModelConfig& model) {
   check_one_of("model.kind", model.kind, {"mlp", "resnet", "gpt2", "llama"});
   constexpr std::int64_t largest = 1 << 20;
-  const auto check_sizes = [](std::string_view key, const std::vector<std::int64_t>& sizes) {
+  const auto check_sizes = [&](std::string_view key, const std::vector<std::int64_t>& sizes) {
     if (sizes.size() > 64) refuse("{} has {} entries, but may have 64", key, sizes.size());
     for (const std::int64_t size : sizes) {
       check_at_least(key, size, 1);
