@@ -10,6 +10,7 @@
 #include "cli/convert.h"
 #include "cli/data.h"
 #include "cli/doctor.h"
+#include "cli/eval.h"
 #include "cli/list.h"
 #include "cli/loss.h"
 #include "cli/report.h"
@@ -75,6 +76,7 @@ const std::vector<Command>& commands() {
       {"sweep", "optimizers x learning rates x seeds, resumable at any moment", call<parse_sweep, run_sweep>},
       {"report", "what studies found: rates beside the paper's, optimizers over seeds", call<parse_report, run_report>},
       {"serve", "the report as a live page, also while a study runs", call<parse_serve, run_serve>},
+      {"eval", "loss and perplexity, or accuracy, of given weights on a task", call<parse_eval, run_eval>},
       {"doctor", "what this machine gives: cores, threads, BLAS kernel, measured speed, warnings",
        call<parse_doctor, run_doctor>},
       {"list", "the tasks, optimizers, losses or probes that exist", call<parse_list, run_list>},

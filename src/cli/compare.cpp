@@ -65,7 +65,8 @@ StudyConfig parse_compare(const Arguments& arguments) {
       "Trains several optimizers on one task with the same budget and seeds, each at its preset learning rate, and "
       "shows one table.",
       "lehi compare");
-  app.add_option("task", task, "a name of `lehi list tasks`, or csv:FILE with --target; not needed with --resume");
+  app.add_option("task", task,
+                 "a name of `lehi list tasks`, csv:FILE with --target, or text:FILE; not needed with --resume");
   add_study_flags(app, flags);
   app.add_flag("--json", json, "print one JSON document instead of the table");
   app.footer(

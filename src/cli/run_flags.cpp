@@ -6,6 +6,7 @@
 
 #include "cli/arguments.h"
 #include "train/run_record.h"
+#include "train/weight_settings.h"
 
 namespace lehi::cli {
 namespace {
@@ -30,7 +31,7 @@ void add_key_flag(CLI::App& app, RunFlags& flags, const std::string& flag, const
       ->group(group);
 }
 
-void add_run_flags(CLI::App& app, RunFlags& flags) {
+void add_task_flags(CLI::App& app, RunFlags& flags) {
   const std::string group = "Run";
   app.add_option("--preset", flags.preset, "paper: the paper's model and length (default); small: a quick trial")
       ->group(group);
@@ -39,20 +40,8 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
       ->group(group)
       ->take_all()
       ->expected(1);
-  add_key_flag(app, flags, "--epochs", "train.epochs", group);
-  add_key_flag(app, flags, "--steps", "train.steps", group);
-  add_key_flag(app, flags, "--batch-size", "train.batch_size", group);
   add_key_flag(app, flags, "--threads", "train.threads", group);
   add_key_flag(app, flags, "--validation", "data.validation", group);
-  add_key_flag(app, flags, "--init-from", "train.init_from", group);
-  app.add_flag_callback(
-         "--low-memory",
-         [&flags] {
-           flags.own.push_back({"train.low_memory", "true", "--low-memory"});
-         },
-         "update each weight during the pull-back: no full copy of the gradient exists; not with --clip-norm, "
-         "train.accumulate or optimizer.non_finite = throw or skip")
-      ->group(group);
   add_key_flag(app, flags, "--target", "data.target", group);
   add_key_flag(app, flags, "--kind", "data.kind", group);
   app.add_option("--data-dir", flags.data_dir,
@@ -63,11 +52,32 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
       ->group(group);
 }
 
+void add_run_flags(CLI::App& app, RunFlags& flags) {
+  const std::string group = "Run";
+  add_task_flags(app, flags);
+  add_key_flag(app, flags, "--epochs", "train.epochs", group);
+  add_key_flag(app, flags, "--steps", "train.steps", group);
+  add_key_flag(app, flags, "--batch-size", "train.batch_size", group);
+  add_key_flag(app, flags, "--init-from", "train.init_from", group);
+  app.add_flag_callback(
+         "--low-memory",
+         [&flags] {
+           flags.own.push_back({"train.low_memory", "true", "--low-memory"});
+         },
+         "update each weight during the pull-back: no full copy of the gradient exists; not with --clip-norm, "
+         "train.accumulate or optimizer.non_finite = throw or skip")
+      ->group(group);
+}
+
 train::ConfigRequest config_request(const RunFlags& flags) {
   train::ConfigRequest request;
   request.task = flags.task;
   request.preset = flags.preset;
   request.file = flags.file;
+  // Weights that are given tell what model they are of.
+  for (const auto& own : flags.own) {
+    if (own.key == "train.init_from") request.settings = train::weight_settings(own.value);
+  }
   for (const auto& text : flags.set) request.settings.push_back(train::parse_setting(text));
   request.settings.insert(request.settings.end(), flags.own.begin(), flags.own.end());
   return request;

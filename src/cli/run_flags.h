@@ -19,7 +19,10 @@ struct RunFlags {
   std::string data_dir;
 };
 
-/// --preset, --config, --set, --epochs, --steps, --batch-size, --target, --kind, --data-dir.
+/// What chooses task and model: --preset, --config, --set, --threads, --target, --kind, --data-dir.
+void add_task_flags(CLI::App& app, RunFlags& flags);
+
+/// These, and how long and on how much a run trains: --epochs, --steps, --batch-size, --init-from, --low-memory, ...
 void add_run_flags(CLI::App& app, RunFlags& flags);
 
 /// A flag that stands for a key of the configuration: --epochs for train.epochs.

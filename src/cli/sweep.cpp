@@ -34,7 +34,7 @@ StudyConfig parse_sweep(const Arguments& arguments) {
   flags.optimizers = fmt::format("{}", fmt::join(study::default_optimizers(), ","));
   flags.seeds = "0";
   CLI::App app("Trains every optimizer with every learning rate and seed, and shows the scores by rate.", "lehi sweep");
-  app.add_option("tasks", flags.tasks, "names of `lehi list tasks`, or csv:FILE; not needed with --resume");
+  app.add_option("tasks", flags.tasks, "names of `lehi list tasks`, csv:FILE or text:FILE; not needed with --resume");
   app.add_option("--lrs", flags.rates, "learning rates separated by commas; default: judge.rates of the task's preset")
       ->group("Study");
   app.add_option("--best", flags.best,

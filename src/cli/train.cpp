@@ -111,7 +111,7 @@ TrainConfig parse_train(const Arguments& arguments) {
   std::string progress = "people";
   CLI::App app("Trains one optimizer on one task and keeps a record of the run.", "lehi train");
   app.add_option("task", flags.task,
-                 "a name of `lehi list tasks`, or csv:FILE with --target; not needed with --resume");
+                 "a name of `lehi list tasks`, csv:FILE with --target, or text:FILE; not needed with --resume");
   add_run_flags(app, flags);
   add_key_flag(app, flags, "--seed", "seed", "Run");
   add_key_flag(app, flags, "--checkpoint-every", "checkpoint.every", "Record");

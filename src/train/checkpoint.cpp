@@ -24,6 +24,7 @@ constexpr JsonLimits kLimits{.depth = 64};
 constexpr const char* kModel = "model.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kState = "state.json";
+constexpr const char* kModelConfig = "config.json";
 constexpr std::string_view kPrefix = "step-";
 
 std::string directory_name(std::int64_t step) { return fmt::format("{}{:09}", kPrefix, step); }
@@ -53,9 +54,15 @@ json describe(const Written& written) {
 
 Written write_tensors(const fs::path& path, const NamedTensors& tensors) {
   OutputFile file(path, OutputFile::Mode::create);
-  const auto written = write_safetensors(file, tensors);
+  const auto written = write_safetensors(file, tensors, {{"format", "pt"}});  // Hugging Face's tools want it
   file.close();
   return written;
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  OutputFile file(path, OutputFile::Mode::create);
+  file.write(text);
+  file.close();
 }
 
 std::string checksum(const json& document) { return fmt::format("{:08x}", crc32c(to_text(document))); }
@@ -119,9 +126,8 @@ fs::path save_checkpoint(const fs::path& directory, std::int64_t step, const Che
     document = parse_json(to_text(document), "a checkpoint's state",
                           kLimits);  // as a reader will see it, so that checksums agree
     document["crc32c"] = checksum(document);
-    OutputFile file(aside / kState, OutputFile::Mode::create);
-    file.write(to_text(document, 2) + "\n");
-    file.close();
+    write_file(aside / kState, to_text(document, 2) + "\n");
+    if (!checkpoint.model_config.empty()) write_file(aside / kModelConfig, checkpoint.model_config);
   });
   return path;
 }

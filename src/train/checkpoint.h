@@ -1,6 +1,6 @@
-// Checkpoints: <directory>/step-000000123/ with model.safetensors, optimizer.safetensors and state.json, published as
-// one directory. state.json carries the size and CRC-32C of the two others and a checksum of itself, so any damage is
-// found.
+// Checkpoints: <directory>/step-000000123/ with model.safetensors, optimizer.safetensors and state.json (and, for a
+// language model, the config.json that Hugging Face's programs want beside the weights), published as one directory.
+// state.json carries the size and CRC-32C of the two others and a checksum of itself, so any damage is found.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace lehi::train {
 struct Checkpoint {
   NamedTensors model;
   NamedTensors optimizer;
-  nlohmann::json state;  ///< anything; non-finite numbers would come back as null
+  nlohmann::json state;      ///< anything; non-finite numbers would come back as null
+  std::string model_config;  ///< Hugging Face's config.json for other programs, or "": written, never read back
 };
 
 /// Saves under `step`, replacing what is there, and returns the checkpoint's directory. Creates `directory`.

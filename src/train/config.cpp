@@ -212,6 +212,8 @@ const std::vector<Key>& keys() {
       key("model.inner", "llama: width of the feed-forward part", FIELD(model.inner)),
       key("model.context", "gpt2, llama: longest row that the model can read", FIELD(model.context)),
       key("model.dropout", "gpt2, llama: part of the values dropped in training", FIELD(model.dropout)),
+      key("model.rotary_base", "llama: of the positions' frequencies", FIELD(model.rotary_base)),
+      key("model.rotary_factor", "llama: how much long waves are slowed down; 1: not at all", FIELD(model.rotary_factor)),
       no_effect(key("model.recompute", "saves memory: activations are computed again in the pull-back", FIELD(model.recompute))),
       key("model.chunk", "gpt2, llama: rows of the head and its loss at once; 0: by size", FIELD(model.chunk)),
 
@@ -481,6 +483,8 @@ void check(const ModelConfig& model) {
     check_at_least(key, value, 0);
     if (value > largest) refuse("{} is {}, but may be at most {}", key, value, largest);
   }
+  check_range("model.rotary_base", model.rotary_base, 1.0, 1e12, "in [1, 1e12]");
+  check_range("model.rotary_factor", model.rotary_factor, 1.0, 1e6, "in [1, 1e6]");
   check_range("model.dropout", model.dropout, 0.0, std::nextafter(1.0, 0.0), "in [0, 1)");
 }
 
@@ -491,6 +495,20 @@ void check(const TextConfig& text) {
   check_range("text.test", text.test, 0.0, std::nextafter(1.0, 0.0), "in [0, 1)");
   check_at_least("text.train_tokens", text.train_tokens, 0);
   check_at_least("text.test_tokens", text.test_tokens, 0);
+}
+
+// The library refuses these too; here they have the names of the configuration.
+void check_low_memory(const RunConfig& config) {
+  const Options& optimizer = config.optimizer;
+  if (!optimizer.update_during_pull_back) return;
+  constexpr std::string_view why = "it changes weights before the whole gradient is known";
+  if (optimizer.clip_norm) refuse("train.low_memory can't be joined with optimizer.clip_norm: {}", why);
+  if (config.accumulate > 1) {
+    refuse("train.low_memory can't be joined with train.accumulate = {}: {}", config.accumulate, why);
+  }
+  if (optimizer.non_finite == NonFinite::record) return;
+  refuse("train.low_memory can't be joined with optimizer.non_finite = {}, which would have to undo: choose record",
+         name(optimizer.non_finite));
 }
 
 }  // namespace
@@ -628,11 +646,8 @@ void check(const RunConfig& config) {
   for (const double rate : config.judge.rates) {
     check_range("judge.rates", rate, std::numeric_limits<double>::min(), 1e6, "positive rates");
   }
+  check_low_memory(config);
   lehi::check(config.optimizer);
-  if (config.optimizer.update_during_pull_back && config.accumulate > 1) {
-    refuse("train.low_memory updates the weights at once and can't be joined with train.accumulate = {}",
-           config.accumulate);
-  }
 }
 
 std::vector<std::string> task_names() {

@@ -47,6 +47,8 @@ struct ModelConfig {
   std::int64_t inner = 0;                           ///< llama: width of the feed-forward part
   std::int64_t context = 0;                         ///< gpt2, llama: longest row that the model can read
   double dropout = 0.0;                             ///< gpt2, llama
+  double rotary_base = 500'000.0;                   ///< llama: of the positions' frequencies
+  double rotary_factor = 32.0;                      ///< llama: slows down long waves; 1: none
   bool recompute = false;                           ///< saves memory: activations are computed again in the pull-back
   std::int64_t chunk = 0;                           ///< gpt2, llama: rows of the head and its loss at once; 0: by size
 };

@@ -32,7 +32,8 @@ std::unique_ptr<Loss> loss_of(Prediction prediction, const model::Network& netwo
   return {};
 }
 
-Scores evaluate(const model::Network& network, const Part& part, const Loss& loss, Prediction prediction) {
+Scores evaluate(const model::Network& network, const Part& part, const Loss& loss, Prediction prediction,
+                const std::function<void(std::int64_t)>& on_rows) {
   const torch::NoGradGuard no_grad;
   const auto* chunked = dynamic_cast<const LinearCrossEntropy*>(&loss);
   const bool has_classes = prediction == Prediction::binary || prediction == Prediction::classification;
@@ -43,7 +44,8 @@ Scores evaluate(const model::Network& network, const Part& part, const Loss& los
   torch::Tensor targets;
   Evaluation evaluation;
   for (std::int64_t first = 0; first < part.size; first += part.rows_at_once) {
-    part.take(torch::arange(first, std::min(first + part.rows_at_once, part.size)), 0, inputs, targets);
+    const std::int64_t end = std::min(first + part.rows_at_once, part.size);
+    part.take(torch::arange(first, end), 0, inputs, targets);
     const auto predictions = network.predict(inputs);
     if (chunked != nullptr) {
       evaluation = chunked->value(predictions, targets);
@@ -53,6 +55,7 @@ Scores evaluate(const model::Network& network, const Part& part, const Loss& los
     sum += evaluation.sum;
     count += evaluation.count;
     if (has_classes) hits += correct(predictions, targets, prediction);
+    if (on_rows) on_rows(end);
   }
   Scores scores{.loss = sum / count};
   if (has_classes) scores.accuracy = 100.0 * static_cast<double>(hits) / static_cast<double>(part.size);

@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -22,7 +23,9 @@ struct Scores {
   std::optional<double> perplexity;  ///< exp(loss); of tokens
 };
 
-/// Over all rows of a part, some at a time. Throws NonFiniteError when a prediction is not finite.
-Scores evaluate(const model::Network& network, const Part& part, const Loss& loss, Prediction prediction);
+/// Over all rows of a part, some at a time; on_rows hears how many are done. Throws NonFiniteError when a prediction is
+/// not finite.
+Scores evaluate(const model::Network& network, const Part& part, const Loss& loss, Prediction prediction,
+                const std::function<void(std::int64_t)>& on_rows = {});
 
 }  // namespace lehi::train

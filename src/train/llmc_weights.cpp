@@ -23,6 +23,7 @@ constexpr std::int32_t kMagic = 20240326;
 constexpr std::int64_t kPadding = 128;
 constexpr std::int64_t kMostLayers = 10'000;
 constexpr std::int64_t kHeadWidth = 64;
+constexpr std::array<std::int64_t, 4> kOwnWidths = {768, 1024, 1280, 1600};
 using HeaderWords = std::array<std::int32_t, 256>;
 
 struct Gpt2Sizes {
@@ -118,7 +119,8 @@ torch::Tensor read_part(const InputFile& file, std::uint64_t offset, const Store
 
 std::int64_t heads_in(const std::string& config, std::int64_t width, const std::string& source) {
   if (config.empty()) {
-    if (width % kHeadWidth == 0) return width / kHeadWidth;
+    // GPT-2's own four models have heads of 64; of another width nobody can tell.
+    if (std::find(kOwnWidths.begin(), kOwnWidths.end(), width) != kOwnWidths.end()) return width / kHeadWidth;
     throw FileError(
         fmt::format("{} does not say how many heads its width of {} has; put a config.json with n_head "
                     "beside it",

@@ -52,6 +52,8 @@ model::LlamaShape llama_shape(const RunConfig& config, const TaskSize& size) {
           .heads = model.heads,
           .key_heads = model.key_heads,
           .inner = model.inner,
+          .rotary_base = model.rotary_base,
+          .scaling = {.factor = model.rotary_factor},
           .dropout = model.dropout};
 }
 
@@ -96,19 +98,35 @@ std::string describe_model(const RunConfig& config, const TaskSize& size) {
   return fmt::format("{} {} x {}", model.kind, model.layers, model.width);
 }
 
-void check_memory(const RunConfig& config, const TaskSize& size, std::int64_t memory_bytes) {
-  const Options& optimizer = config.optimizer;
+std::int64_t step_bytes(const RunConfig& config, const TaskSize& size) {
+  const ModelConfig& model = config.model;
   const std::int64_t weights = model::parameter_count(model_parameters(config, size));
-  // Weights and at most two moments; g and s, where they are kept whole.
-  const bool second = optimizer.recipe.probe != Probe::gradient;
-  const std::int64_t copies = 1 + 2 + (optimizer.update_during_pull_back ? 0 : second ? 2 : 1);
-  const std::int64_t bytes = weights * copies * static_cast<std::int64_t>(sizeof(float));
+  // Weights and at most two moments; g and s, where they are kept whole, else those of the head.
+  const std::int64_t cotangents = config.optimizer.recipe.probe != Probe::gradient ? 2 : 1;
+  std::int64_t numbers = 3 * weights;
+  if (!config.optimizer.update_during_pull_back) numbers += cotangents * weights;
+  if (model.kind == "gpt2" || model.kind == "llama") {
+    if (config.optimizer.update_during_pull_back) numbers += cotangents * size.outputs * model.width;
+    const std::int64_t tokens = config.batch_size / config.accumulate * config.text.block;
+    const std::int64_t inner = model.kind == "gpt2" ? 4 * model.width : model.inner;
+    // What autograd keeps of a block: some ten copies of the hidden values, the inner part two to four times, and the
+    // attention's weights three times.
+    const std::int64_t block = tokens * (10 * model.width + 3 * inner + 3 * model.heads * config.text.block);
+    numbers += model.recompute ? block + model.layers * tokens * model.width : model.layers * block;
+  }
+  return numbers * static_cast<std::int64_t>(sizeof(float));
+}
+
+void check_memory(const RunConfig& config, const TaskSize& size, std::int64_t memory_bytes) {
+  const std::int64_t bytes = step_bytes(config, size);
   if (memory_bytes == 0 || bytes <= memory_bytes) return;
-  refuse(
-      "{} weights with {} need {:.1f} GB for weights, gradients and moments alone, and this machine has {:.1f} GB: "
-      "{}choose --preset small or a smaller model",
-      weights, optimizer.name, static_cast<double>(bytes) / 1e9, static_cast<double>(memory_bytes) / 1e9,
-      optimizer.update_during_pull_back ? "" : "try --low-memory, or ");
+  std::vector<std::string> ways;
+  if (!config.optimizer.update_during_pull_back) ways.emplace_back("--low-memory");
+  if (!config.model.recompute && config.model.kind != "mlp") ways.emplace_back("--set model.recompute=true");
+  ways.emplace_back("a smaller --batch-size, --preset small");
+  refuse("a step of {} with {} weights and batches of {} needs about {:.0f} GB, and this machine has {:.0f} GB: try {}",
+         config.optimizer.name, model::parameter_count(model_parameters(config, size)), config.batch_size,
+         static_cast<double>(bytes) / 1e9, static_cast<double>(memory_bytes) / 1e9, fmt::join(ways, ", "));
 }
 
 }  // namespace lehi::train

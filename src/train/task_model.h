@@ -23,8 +23,11 @@ std::unique_ptr<model::Network> make_model(const RunConfig& config, const TaskSi
 /// "mlp 784-50-10", "gpt2, 12 layers of 768".
 std::string describe_model(const RunConfig& config, const TaskSize& size);
 
-/// Throws std::invalid_argument when weights and optimizer state alone are more than `memory_bytes` (0: unknown), which
-/// would end in the kernel's killing the run.
+/// Bytes that a step needs, roughly: weights, gradients, moments, and what the forward pass keeps for the pull-back.
+std::int64_t step_bytes(const RunConfig& config, const TaskSize& size);
+
+/// Throws std::invalid_argument when a step needs more than `memory_bytes` (0: unknown), which would end in the
+/// kernel's killing the run.
 void check_memory(const RunConfig& config, const TaskSize& size, std::int64_t memory_bytes);
 
 }  // namespace lehi::train

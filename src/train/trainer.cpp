@@ -12,6 +12,7 @@
 #include "train/evaluate.h"
 #include "train/json_file.h"
 #include "train/task_model.h"
+#include "train/weight_settings.h"
 #include "train/weights.h"
 
 namespace lehi::train {
@@ -211,6 +212,7 @@ Checkpoint Trainer::checkpoint() const {
   Checkpoint checkpoint;
   for (const auto& item : saved_tensors()) checkpoint.model.emplace_back(item.key(), item.value().detach());
   checkpoint.optimizer = optimizer_.named_state();
+  checkpoint.model_config = weight_config(config_, data_.outputs);
   checkpoint.state = {{"steps", steps_},
                       {"stretch",
                        {{"loss", stretch_.loss},

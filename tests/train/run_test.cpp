@@ -17,7 +17,7 @@
 #include "support/support.h"
 #include "train/checkpoint.h"
 #include "train/metrics_log.h"
-#include "train/scratch.h"
+#include "train/runs.h"
 #include "train/trainer.h"
 
 namespace lehi::train {
@@ -51,7 +51,7 @@ void write_table(const std::filesystem::path& path) {
 }
 
 /// A table, and runs on it.
-class Runs : public ::testing::Test {
+class Runs : public RunFixture {
  protected:
   Runs() { write_table(scratch / "t.csv"); }
 
@@ -66,60 +66,6 @@ class Runs : public ::testing::Test {
     request.settings.insert(request.settings.end(), settings.begin(), settings.end());
     return resolve(request);
   }
-
-  RunRequest request(const RunConfig& config, const std::string& name) {
-    RunRequest request;
-    request.config = config;
-    request.out = scratch / name;
-    request.on_progress = [](const Progress&) {};
-    request.on_message = [this](const std::string& text) { messages.push_back(text); };
-    return request;
-  }
-
-  RunOutcome run(const RunConfig& config, const std::string& name, bool resume = false) {
-    auto asked = request(config, name);
-    asked.resume = resume;
-    return run_training(asked);
-  }
-
-  /// Stops the run by a signal at its first evaluation from `step` on.
-  RunOutcome run_until(std::int64_t step, const RunConfig& config, const std::string& name) {
-    auto asked = request(config, name);
-    asked.resume = true;
-    asked.on_progress = [step](const Progress& progress) {
-      if (progress.step >= step) std::raise(SIGTERM);
-    };
-    return run_training(asked);
-  }
-
-  Checkpoint last_checkpoint(const std::string& name) const {
-    return newest_valid(scratch / name / "checkpoints").found.value().checkpoint;
-  }
-
-  std::vector<json> metrics(const std::string& name) const {
-    auto lines = read_metrics(scratch / name / "metrics.jsonl");
-    for (auto& line : lines) {
-      line.erase("seconds");
-      line.erase("peak_memory_bytes");
-    }
-    return lines;
-  }
-
-  void expect_same_run(const std::string& a, const std::string& b) const {
-    EXPECT_EQ(metrics(a), metrics(b));
-    const auto one = last_checkpoint(a);
-    const auto two = last_checkpoint(b);
-    for (const auto& [left, right] : {std::pair(one.model, two.model), std::pair(one.optimizer, two.optimizer)}) {
-      ASSERT_EQ(left.size(), right.size());
-      for (std::size_t i = 0; i < left.size(); ++i) {
-        EXPECT_EQ(left[i].first, right[i].first);
-        EXPECT_TRUE(same_bits(left[i].second, right[i].second)) << left[i].first;
-      }
-    }
-  }
-
-  Scratch scratch;
-  std::vector<std::string> messages;
 };
 
 TEST_F(Runs, LeaveOneRecord) {
