@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -226,7 +227,8 @@ class Optimizer : public torch::optim::Optimizer {
   ParameterState& state_of(std::size_t index, const GroupOptions& group);
   torch::Tensor zero_state(const torch::Tensor& parameter) const;
   torch::Tensor curvature(const ParameterState* state, const GroupOptions& group) const;
-  torch::Tensor compared_with_eps(const torch::Tensor& parameter, const GroupOptions& group) const;
+  std::optional<double> eps_limit(const ParameterState* state, const GroupOptions& group) const;
+  double dominated_weights(const torch::Tensor& parameter, const GroupOptions& group) const;
   void diagnose(const Tensors& before);
 
   Options options_;

@@ -1,6 +1,7 @@
 // From g and s to new weights: the non-finite policy, clipping, the update, diagnostics.
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "kernels/norms.h"
 #include "kernels/vector_math.h"
@@ -30,10 +31,17 @@ bool is_finite(const Tensor& tensor) {
   return kernels::norms(tensor).finite;
 }
 
-// How many of a parameter's weights eps outweighs: all of them where there is no scale to outweigh.
-double dominated_weights(const Tensor& parameter, const Tensor& scale, double eps) {
-  if (!scale.defined()) return static_cast<double>(parameter.numel());
-  return (scale < eps).sum().item<double>();
+// How many entries are below a limit, in pieces: a mask of all would be memory that a large model does not have.
+double entries_below(const Tensor& values, double limit) {
+  constexpr std::int64_t piece = std::int64_t{1} << 22;
+  if (!values.is_contiguous()) return (values < limit).sum().item<double>();
+  const Tensor flat = values.view({-1});
+  double count = 0.0;
+  for (std::int64_t first = 0; first < flat.size(0); first += piece) {
+    const Tensor part = flat.narrow(0, first, std::min(piece, flat.size(0) - first));
+    count += (part < limit).sum().item<double>();
+  }
+  return count;
 }
 
 }  // namespace
@@ -174,19 +182,28 @@ void Optimizer::update_parameter(const Pulled& pulled, std::size_t index, const 
   kernels::update(tensors, scalars);
 }
 
-// What eps stands beside in the rule's denominator; undefined while no curvature is kept.
-Tensor Optimizer::compared_with_eps(const Tensor& parameter, const GroupOptions& group) const {
-  const ParameterState* state = find_state(parameter);
-  const Tensor estimate = curvature(state, group);
-  if (!estimate.defined()) return {};
+// The kept curvature below which eps outweighs what stands beside it in the rule's denominator; nothing while no
+// curvature is kept.
+std::optional<double> Optimizer::eps_limit(const ParameterState* state, const GroupOptions& group) const {
+  if (state == nullptr || state->covered == 0 || !state->v.defined()) return std::nullopt;
+  const double correction = bias_correction(options_.recipe.accumulator, group.beta2, state->covered);
   switch (options_.recipe.rule) {
     case Rule::adam_simplified:
-      return state->v_max.defined() ? state->v_max : state->v;
+      return group.eps;
     case Rule::sophia:
-      return report_.count > 0.0 ? group.rho * report_.count * estimate : Tensor();
+      if (!(report_.count > 0.0)) return std::nullopt;
+      return group.eps / (group.rho * report_.count * correction);
     default:
-      return estimate.sqrt();
+      return group.eps * group.eps / correction;
   }
+}
+
+// How many of a parameter's weights eps outweighs: all of them where there is no curvature to outweigh.
+double Optimizer::dominated_weights(const Tensor& parameter, const GroupOptions& group) const {
+  const ParameterState* state = find_state(parameter);
+  const auto limit = eps_limit(state, group);
+  if (!limit) return static_cast<double>(parameter.numel());
+  return entries_below(state->v_max.defined() ? state->v_max : state->v, *limit);
 }
 
 void Optimizer::diagnose(const Tensors& before) {
@@ -204,10 +221,11 @@ void Optimizer::diagnose(const Tensors& before) {
       change += kernels::norms(parameter.detach() - old).sum_of_squares;
       size += kernels::norms(old).sum_of_squares;
       weights += static_cast<double>(parameter.numel());
-      const Tensor scale = compared_with_eps(parameter, options);
-      dominated += dominated_weights(parameter, scale, options.eps);
-      if (scale.defined() && options_.recipe.rule == Rule::sophia) {
-        clipped += (find_state(parameter)->m.abs() >= scale + options.eps).sum().item<double>();
+      dominated += dominated_weights(parameter, options);
+      if (const ParameterState* state = find_state(parameter);
+          options_.recipe.rule == Rule::sophia && eps_limit(state, options)) {
+        const Tensor scale = options.rho * report_.count * curvature(state, options);
+        clipped += (state->m.abs() >= scale + options.eps).sum().item<double>();
       }
     }
     result.eps_dominated = weights > 0.0 ? dominated / weights : 0.0;
@@ -224,10 +242,9 @@ double Optimizer::eps_dominated() const {
   for (std::size_t group = 0; group < param_groups_.size(); ++group) {
     const GroupOptions& options = group_options(group);
     for (const Tensor& parameter : param_groups_[group].params()) {
-      const Tensor scale = compared_with_eps(parameter, options);
-      any = any || scale.defined();
+      any = any || eps_limit(find_state(parameter), options);
       weights += static_cast<double>(parameter.numel());
-      dominated += dominated_weights(parameter, scale, options.eps);
+      dominated += dominated_weights(parameter, options);
     }
   }
   return any && weights > 0.0 ? dominated / weights : 0.0;

@@ -146,6 +146,26 @@ Table stability_by_rate(const std::vector<VariantRuns>& variants) {
   });
 }
 
+Document paper_stability(const std::string& task) {
+  const auto found = study::paper_tables().find(task);
+  if (found == study::paper_tables().end() || found->second.stability.empty()) return {};
+  Table table;
+  for (const auto& [optimizer, cells] : found->second.stability) {
+    if (table.rows.empty()) {
+      table.rows.push_back({"optimizer"});
+      for (const auto& cell : cells) table.rows.front().push_back(rate_text(cell.lr));
+    }
+    Row row = {optimizer};
+    for (const auto& cell : cells) {
+      row.push_back(cell.status == "FAILED"  ? fmt::format("FAILED {}/3", cell.nans)
+                    : cell.status == "NOISY" ? fmt::format("NOISY {:.3g} ({:.3g})", cell.largest_gradient, cell.spikes)
+                                             : fmt::format("{} {:.2g}", cell.status, cell.largest_gradient));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return {Paragraph{"The paper's own table, of its own model and length, three seeds:"}, table};
+}
+
 Document rate_search(const Section& section) {
   Document document;
   const auto seed = seeds_of(section.runs).front();

@@ -18,6 +18,9 @@ std::vector<std::string> edge_warnings(const std::vector<study::VariantRuns>& va
 /// STABLE, NOISY or FAILED with the largest gradient by optimizer and rate, as the paper's appendix has it.
 Table stability_by_rate(const std::vector<study::VariantRuns>& variants);
 
+/// The paper's own such table, where it has one for the task; else nothing.
+Document paper_stability(const std::string& task);
+
 /// Learning rates with the first seed beside the paper's, and the best ones; nothing where no optimizer has several.
 Document rate_search(const Section& section);
 

@@ -123,7 +123,7 @@ train::JudgeConfig judge_of(const Section& section) {
 std::string departure(const StudyRun& run, const std::filesystem::path& study_directory) {
   try {
     const auto config = train::read_config(study::run_file(run, study_directory, "config.toml"));
-    auto preset = train::resolve({.task = run.task, .preset = run.preset, .optimizer = run.optimizer});
+    auto preset = train::resolve({.task = run.task, .preset = "paper", .optimizer = run.optimizer});
     preset.seed = config.seed;
     preset.optimizer.seed = config.optimizer.seed;
     preset.optimizer.group.lr = config.optimizer.group.lr;

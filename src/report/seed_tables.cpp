@@ -226,6 +226,7 @@ Document selection_blocks(const Section& section, const Analysis& analysis) {
       "Stability: NOISY where a step had a gradient with an entry above 10 (the largest one, and in brackets the mean "
       "number of evaluations with such a step), FAILED where a run ended in NaN (of how many), else STABLE."});
   document.push_back(stability_by_rate(analysis.variants));
+  for (auto& block : paper_stability(section.task)) document.push_back(std::move(block));
   return document;
 }
 

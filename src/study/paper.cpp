@@ -37,6 +37,12 @@ std::map<std::string, PaperTask> read_tables() {
     }
     tables[task] = std::move(table);
   }
+  for (const auto& cell : train::field(document, "ptb_stability", where)) {
+    tables["ptb"].stability[train::text_field(cell, "optimizer", where)].push_back(
+        {train::number_field(cell, "lr", where), train::number_field(cell, "max_grad_inf_norm", where),
+         train::number_field(cell, "avg_spikes", where), train::count_field(cell, "nan_failures", where),
+         train::text_field(cell, "status", where)});
+  }
   return tables;
 }
 

@@ -16,11 +16,21 @@ struct PaperCell {
   double two_std = 0.0;
 };
 
+/// One optimizer at one rate over the paper's three seeds.
+struct PaperStability {
+  double lr = 0.0;
+  double largest_gradient = 0.0;
+  double spikes = 0.0;    ///< mean number a run
+  std::int64_t nans = 0;  ///< runs that ended in NaN
+  std::string status;     ///< STABLE, NOISY or FAILED
+};
+
 struct PaperTask {
   std::string metric;
   std::int64_t window = 0;
-  std::map<std::string, std::vector<PaperCell>> search;   ///< by optimizer, rates ascending
-  std::map<std::string, std::vector<PaperCell>> summary;  ///< the same of the rates that have three seeds
+  std::map<std::string, std::vector<PaperCell>> search;          ///< by optimizer, rates ascending
+  std::map<std::string, std::vector<PaperCell>> summary;         ///< the same of the rates that have three seeds
+  std::map<std::string, std::vector<PaperStability>> stability;  ///< by optimizer; ptb only
 };
 
 /// By task. Throws train::FileError when the built-in file is damaged, which a test forbids.

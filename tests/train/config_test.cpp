@@ -132,7 +132,9 @@ TEST(Config, TellsWhichKeyDiffers) {
 
 TEST(Config, RefusesWhatIsWrongOnTheCommandLine) {
   const auto refusal = [](const ConfigRequest& request) { return message_of([&] { resolve(request); }); };
-  EXPECT_THAT(refusal(task("mnits")), AllOf(HasSubstr("no task 'mnits'"), HasSubstr("fashion-mnist, mnist, protein")));
+  EXPECT_THAT(refusal(task("mnits")),
+              AllOf(HasSubstr("no task 'mnits'"),
+                    HasSubstr("cifar10, cifar100, fashion-mnist, fineweb-edu, mnist, protein, ptb")));
   EXPECT_THAT(refusal(task("mnist", {{"optimizer.name", "adan", "--optimizer"}})),
               AllOf(HasSubstr("--optimizer"), HasSubstr("unknown optimizer 'adan'")));
   EXPECT_THAT(refusal(task("mnist", {{"train.epoch", "1", "--set"}})), HasSubstr("no key 'train.epoch'"));

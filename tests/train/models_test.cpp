@@ -35,7 +35,7 @@ std::string sentences() {
 class ModelRuns : public RunFixture {
  protected:
   ModelRuns() {
-    ::setenv("XDG_CACHE_HOME", scratch.path().c_str(), 1);
+    ::setenv("XDG_CACHE_HOME", (scratch / "cache").c_str(), 1);
     spill(scratch / "t.txt", sentences());
   }
   ~ModelRuns() override { ::unsetenv("XDG_CACHE_HOME"); }
@@ -55,6 +55,7 @@ class ModelRuns : public RunFixture {
 
   // Twenty images of the two classes 0 and 1, dark and bright.
   void write_images() const {
+    std::filesystem::create_directory(scratch / "cifar10");
     for (const char* name : {"cifar10/data_batch_1.bin", "cifar10/test_batch.bin"}) {
       std::string bytes;
       for (int i = 0; i < 20; ++i) {
