@@ -1,9 +1,9 @@
 // Data sets as tensors, ready for training, and the one call that loads them.
 //
 //   protein                 CASP.csv: 9 features, target RMSD (the first column), 80/20 split by seed
-//   mnist, fashion-mnist    28 x 28 images flattened to 784, divided by 255, normalised by the task's usual mean and
-//   std cifar10, cifar100       32 x 32 images in three colours, each normalised by its own: see cifar.h csv:FILE the
-//   user's table: see tabular.h
+//   mnist, fashion-mnist    28 x 28 images flattened to 784, normalised by the task's usual mean and deviation
+//   cifar10, cifar100       32 x 32 images in three colours, each normalised by its own: see cifar.h
+//   csv:FILE                the user's table: see tabular.h
 //
 // Everything about a data set follows from the request; no global state, generator or clock enters.
 #pragma once
@@ -29,8 +29,7 @@ struct Split {
   torch::Tensor inputs;   ///< [N, inputs]: float32, or uint8 (images) that stand for what `bytes` says
   torch::Tensor targets;  ///< regression and binary: float32 [N, 1]; classification: int64 [N]
   ByteScale bytes = {};
-  std::optional<ImageScale> image =
-      {};  ///< images in colour: used instead, and values are [rows, channels, side, side]
+  std::optional<ImageScale> image = {};  ///< colour images: instead of bytes; values are [rows, channels, side, side]
 
   std::int64_t size() const { return inputs.size(0); }
 

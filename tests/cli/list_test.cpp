@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "cli/loss_table.h"
@@ -66,8 +67,24 @@ TEST(List, ProbesHaveAMeaning) {
   EXPECT_EQ(find(list, "gauss-newton")["random"], true);
 }
 
+TEST(List, TasksHaveThePapersParameters) {
+  const auto list = run({"list", "tasks", "--json"}).json();
+  std::map<std::string, std::int64_t> counts;
+  for (const auto& entry : list) {
+    if (entry["preset"] == "paper") counts[entry["name"]] = entry["parameters"];
+    EXPECT_NE(entry["epochs"] == 0, entry["steps"] == 0) << entry["name"];
+  }
+  EXPECT_EQ(counts, (std::map<std::string, std::int64_t>{{"protein", 1'101},
+                                                         {"mnist", 39'760},
+                                                         {"fashion-mnist", 39'760},
+                                                         {"cifar10", 11'173'962},
+                                                         {"cifar100", 11'220'132},
+                                                         {"ptb", 124'439'808},
+                                                         {"fineweb-edu", 1'235'814'400}}));
+}
+
 TEST(List, TextHasOneLineAnEntryUnderAHeader) {
-  for (const std::string what : {"optimizers", "losses", "probes"}) {
+  for (const std::string what : {"optimizers", "losses", "probes", "tasks"}) {
     const auto text = run({"list", what});
     const auto entries = run({"list", what, "--json"}).json();
     EXPECT_EQ(text.code, done);

@@ -185,6 +185,13 @@ TEST_F(ModelRuns, CheckpointsAreWeightsToStartFrom) {
   settings.push_back({"optimizer.lr", "0.0", ""});
   run(text_config("sgd", settings), "second");
   EXPECT_EQ(metrics("second").back()["test_loss"], metrics("first").back()["test_loss"]);
+  const auto before = last_checkpoint("first").model;
+  const auto after = last_checkpoint("second").model;
+  ASSERT_EQ(before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(before[i].first, after[i].first);
+    EXPECT_TRUE(lehi::testing::same_bits(before[i].second, after[i].second)) << before[i].first;
+  }
   EXPECT_THAT(
       message_of([&] {
         run(text_config("sgd", {{"train.init_from", "'" + folder.string() + "'", ""}, {"model.width", "8", ""}}),
