@@ -64,6 +64,36 @@ TEST(StudyReport, DoesNotCompareShorterRunsWithThePaper) {
   EXPECT_THAT(text, HasSubstr("train.epochs is 200 there and 5 here"));
 }
 
+// The small preset is nobody's departure, but not the paper's model either.
+TEST(StudyReport, DoesNotCompareTheSmallPresetWithThePaper) {
+  const Scratch scratch;
+  auto runs = std::vector{fake_run("lehi", 0.1, 0, 0.25), fake_run("lehi", 0.03, 0, 0.27)};
+  for (auto& run : runs) {
+    run.preset = "small";
+    write_config(scratch.path(), run);
+  }
+  const auto text = markdown_of(scratch, study_of(runs));
+  EXPECT_THAT(text, Not(HasSubstr("cells are within")));
+  EXPECT_THAT(text, HasSubstr("train.epochs is 200 there and 20 here"));
+}
+
+TEST(StudyReport, PutsThePapersStabilityBelowOurs) {
+  const Scratch scratch;
+  std::vector<study::StudyRun> runs;
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    for (const double lr : {1e-2, 1e-1}) {
+      runs.push_back(fake_run("adam", lr, seed, 3.0, 3.0));
+      runs.back().task = "ptb";
+      runs.back().preset = "small";
+    }
+  }
+  for (const auto& run : runs) write_config(scratch.path(), run);
+  const auto text = markdown_of(scratch, study_of(runs));
+  EXPECT_THAT(text, HasSubstr("The paper's own table"));
+  EXPECT_THAT(text, HasSubstr("NOISY 4.4e+32 (19.3)"));  // Adam at 3e-3
+  EXPECT_THAT(text, HasSubstr("FAILED 2/3"));
+}
+
 TEST(StudyReport, PicksRatesOnValidationAndComparesTestOverSeeds) {
   const Scratch scratch;
   std::vector<study::StudyRun> runs;
