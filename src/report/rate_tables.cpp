@@ -178,7 +178,7 @@ Document rate_search(const Section& section) {
       std::any_of(variants.begin(), variants.end(), [](const auto& variant) { return variant.rates.size() > 1; });
   if (!searched) return document;
   const auto& metric = section.runs.front()->metric;
-  const auto paper = beside_paper(section, variants, metric);
+  auto paper = beside_paper(section, variants, metric);
   document.push_back(Heading{2, fmt::format("{}: learning rates", section.title())});
   document.push_back(Paragraph{
       fmt::format("{} with seed {}: mean ± 2 std over the last {} evaluations.", metric, seed, section.window())});
@@ -187,11 +187,15 @@ Document rate_search(const Section& section) {
         Paragraph{fmt::format("{} of {} cells are within the paper's value ± max(2 x its 2 std, {}).", paper.within,
                               paper.compared, study::larger_is_better(metric) ? "0.5 points" : "2.5 % of the value")});
   }
+  // Where the paper has nothing to stand beside, its columns are left away.
+  if (paper.compared == 0) {
+    for (auto& row : paper.table.rows) row.resize(3);
+  }
   document.push_back(paper.table);
   if (!paper.departures.empty()) {
     document.push_back(Paragraph{
-        fmt::format("Some runs are not beside the paper because they depart from its preset (there: the preset, here: "
-                    "the run): {}.",
+        fmt::format("Some runs are not beside the paper because they depart from its settings (there: the paper's, "
+                    "here: the run's): {}.",
                     fmt::join(paper.departures, "; "))});
   }
   Table best{{{"optimizer", "best rate", "paper's"}}};
