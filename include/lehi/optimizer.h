@@ -157,6 +157,8 @@ class Optimizer : public torch::optim::Optimizer {
   /// Takes such a state back, in any order; copies the tensors. Throws std::invalid_argument, and changes nothing, when
   /// an entry is missing, unknown, given twice or of the wrong shape or dtype.
   void load_named_state(const NamedTensors& state);
+  /// The same without a copy of what nobody else holds: for models whose moments fit into memory only once.
+  void load_named_state(NamedTensors&& state);
 
  private:
   using Tensors = std::vector<torch::Tensor>;

@@ -21,21 +21,22 @@ Tensor integer(std::int64_t value) { return torch::scalar_tensor(value, torch::k
 // Hands out a state's entries by name, each once, and refuses what does not fit.
 class Entries {
  public:
-  explicit Entries(const Optimizer::NamedTensors& state) {
-    for (const auto& [name, tensor] : state) {
+  explicit Entries(Optimizer::NamedTensors&& state) {
+    for (auto& [name, tensor] : state) {
       if (!tensor.defined()) refuse("the optimizer's state has an undefined tensor as '{}'", name);
-      if (!entries_.emplace(name, tensor).second) refuse("the optimizer's state has '{}' twice", name);
+      if (!entries_.emplace(name, std::move(tensor)).second) refuse("the optimizer's state has '{}' twice", name);
     }
   }
 
   Tensor take(const std::string& name, at::IntArrayRef sizes, at::ScalarType dtype) {
     const auto found = entries_.find(name);
     if (found == entries_.end()) refuse("the optimizer's state has no '{}'", name);
-    Tensor tensor = found->second;
-    if (tensor.sizes() != sizes || tensor.scalar_type() != dtype) {
-      refuse("the optimizer's state has '{}' as {} {}; expected {} {}", name, c10::toString(tensor.scalar_type()),
-             text_of(tensor.sizes()), c10::toString(dtype), text_of(sizes));
+    if (found->second.sizes() != sizes || found->second.scalar_type() != dtype) {
+      refuse("the optimizer's state has '{}' as {} {}; expected {} {}", name,
+             c10::toString(found->second.scalar_type()), text_of(found->second.sizes()), c10::toString(dtype),
+             text_of(sizes));
     }
+    Tensor tensor = std::move(found->second);
     entries_.erase(found);
     return tensor;
   }
@@ -117,10 +118,12 @@ Optimizer::NamedTensors Optimizer::named_state() const {
   return result;
 }
 
-void Optimizer::load_named_state(const NamedTensors& state) {
+void Optimizer::load_named_state(const NamedTensors& state) { load_named_state(NamedTensors(state)); }
+
+void Optimizer::load_named_state(NamedTensors&& state) {
   const torch::NoGradGuard no_grad;
   // All is read and checked before anything changes.
-  Entries entries(state);
+  Entries entries(std::move(state));
   const std::int64_t step = entries.take_count("optimizer.step");
   const std::int64_t schedule_start = entries.take_count("optimizer.schedule_start");
   const std::int64_t known_parameters = entries.take_count("optimizer.known_parameters");
@@ -135,9 +138,12 @@ void Optimizer::load_named_state(const NamedTensors& state) {
       restored.covered = entries.take_count(name + ".covered");
       if (restored.step == 0) continue;
       for (const auto& [suffix, moment] : kept_moments(options_.recipe, group_options(group))) {
-        Tensor& kept = restored.*moment;
-        kept = zero_state(parameter);
-        kept.copy_(entries.take(name + suffix, parameter.sizes(), kept.scalar_type()));
+        const auto dtype = torch::promote_types(parameter.scalar_type(), torch::kFloat32);
+        Tensor given = entries.take(name + suffix, parameter.sizes(), dtype);
+        const bool as_it_is = given.use_count() == 1 && given.storage().use_count() == 1 && !given.requires_grad() &&
+                              given.device() == parameter.device() && given.is_contiguous() &&
+                              parameter.is_contiguous();
+        restored.*moment = as_it_is ? std::move(given) : zero_state(parameter).copy_(given);
       }
       if (options_.recipe.rule == Rule::nadam) {
         restored.momentum_product = entries.take(name + ".momentum_product", {}, torch::kFloat64).item<double>();

@@ -161,10 +161,10 @@ class Record {
     const fs::path path = out_ / "metrics.jsonl";
     remove_leftovers(out_);
     remove_leftovers(checkpoints());
-    const auto newest = newest_valid(checkpoints());
+    auto newest = newest_valid(checkpoints());
     for (const auto& text : newest.damaged) request.on_message(text);
     if (!newest.found) return MetricsLog::create(path);
-    trainer_.restore(newest.found->checkpoint, newest.found->path.string());
+    trainer_.restore(std::move(newest.found->checkpoint), newest.found->path.string());
     request.on_message(fmt::format("resuming at step {} of {}", trainer_.steps(), trainer_.total_steps()));
     return MetricsLog::resume(path, trainer_.steps());
   }

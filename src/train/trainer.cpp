@@ -223,7 +223,7 @@ Checkpoint Trainer::checkpoint() const {
   return checkpoint;
 }
 
-void Trainer::restore(const Checkpoint& checkpoint, const std::string& where) {
+void Trainer::restore(Checkpoint&& checkpoint, const std::string& where) {
   const auto& state = checkpoint.state;
   const auto& stretch = object_field(state, "stretch", where);
   const auto& totals = object_field(state, "totals", where);
@@ -245,7 +245,7 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& where) {
     }
   }
   try {
-    optimizer_.load_named_state(checkpoint.optimizer);
+    optimizer_.load_named_state(std::move(checkpoint.optimizer));
   } catch (const std::invalid_argument& error) {
     throw FileError(fmt::format("{}: {}", where, error.what()));
   }

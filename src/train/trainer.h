@@ -49,8 +49,9 @@ class Trainer {
 
   /// Everything that the next steps depend on, and the times so far.
   Checkpoint checkpoint() const;
-  /// FileError naming `where` when the checkpoint does not fit this run.
-  void restore(const Checkpoint& checkpoint, const std::string& where);
+  /// FileError naming `where` when the checkpoint does not fit this run. Takes it over: a large model's state fits into
+  /// memory only once.
+  void restore(Checkpoint&& checkpoint, const std::string& where);
 
   /// Totals of the run for its record: steps, passes, times, largest gradient, ...
   nlohmann::json totals() const;

@@ -1,5 +1,6 @@
 // The state by name: taken from one optimizer, given to a new one, the next ten steps must be the same to the bit.
 #include <algorithm>
+#include <set>
 
 #include "optim/fixtures.h"
 
@@ -49,6 +50,30 @@ void expect_same_future(Optimizer& one, const Weights& of_one, Optimizer& other,
 NamedTensors state_after(Optimizer& optimizer, const Problem& problem, const Weights& weights, std::int64_t steps) {
   for (std::int64_t step = 1; step <= steps; ++step) take_step(optimizer, problem, weights, step);
   return cloned(optimizer.named_state());
+}
+
+TEST(NamedState, WhatNobodyElseHoldsIsTakenOver) {
+  const auto problem = make_problem("network", torch::kFloat32);
+  const auto weights = fresh(problem.start);
+  Optimizer original(with_names(weights), LehiOptions(0.01));
+  auto state = state_after(original, problem, weights, 5);
+  std::set<const void*> given;
+  for (const auto& [name, tensor] : state) given.insert(tensor.data_ptr());
+  const auto held = state.back().second;
+
+  const auto copies = fresh(weights);
+  Optimizer restored(with_names(copies), LehiOptions(0.01));
+  restored.load_named_state(std::move(state));
+  std::size_t taken = 0;
+  for (const auto& weight : copies) {
+    const auto* kept = restored.find_state(weight);
+    for (const auto& tensor : {kept->m, kept->v}) {
+      taken += given.count(tensor.data_ptr());
+      EXPECT_NE(tensor.data_ptr(), held.data_ptr()) << "somebody else may change it";
+    }
+  }
+  EXPECT_EQ(taken, 2 * copies.size() - 1);
+  expect_same_future(original, weights, restored, copies, problem, 6);
 }
 
 TEST(NamedState, TheNextTenStepsAreBitIdentical) {
