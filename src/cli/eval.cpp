@@ -75,9 +75,7 @@ int run_eval(const EvalConfig& config, std::ostream& out, std::ostream& err) {
   for (const auto& notice : data.notices) message(notice);
   if (config.run.threads > 0) at::set_num_threads(static_cast<int>(config.run.threads));
   const auto model = train::make_model(config.run, {data.inputs, data.outputs});
-  auto tensors = model->named_parameters();
-  tensors.update(model->named_buffers());
-  train::load_weights(config.weights, tensors);
+  train::load_weights(config.weights, saved_tensors(*model));
   const auto loss = train::loss_of(data.prediction, *model, config.run.model.chunk);
 
   const auto parameters = parameter_count(*model);

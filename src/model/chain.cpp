@@ -85,6 +85,12 @@ const NamedTensors& Network::named_buffers() const {
   return none;
 }
 
+NamedTensors saved_tensors(const Network& network) {
+  NamedTensors tensors = network.named_parameters();
+  tensors.update(network.named_buffers());
+  return tensors;
+}
+
 std::int64_t parameter_count(const Network& network) {
   std::int64_t count = 0;
   for (const auto& item : network.named_parameters()) count += item.value().numel();

@@ -107,9 +107,7 @@ std::unique_ptr<Network> make_gpt2(const Gpt2Shape& shape, std::uint64_t seed, b
   const Tensor tokens = parameter("wte.weight");
   const Tensor positions = parameter("wpe.weight");
   parts.segments.push_back({[shape, tokens, positions](const Tensor& inputs, const Pass& pass) {
-                              check_tokens(inputs, shape.context, shape.vocabulary);
-                              const Tensor found = torch::embedding(tokens, inputs, /*padding_idx=*/-1,
-                                                                    /*scale_grad_by_freq=*/false, /*sparse=*/true);
+                              const Tensor found = embedded(tokens, inputs, shape.context);
                               return dropout(found + positions.narrow(0, 0, inputs.size(1)), shape.dropout, pass, 0);
                             },
                             {tokens, positions}});

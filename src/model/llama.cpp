@@ -138,10 +138,7 @@ std::unique_ptr<Network> make_llama(const LlamaShape& shape, std::uint64_t seed,
 
   const Tensor tokens = parameter("model.embed_tokens.weight");
   parts.segments.push_back({[shape, tokens](const Tensor& inputs, const Pass& pass) {
-                              check_tokens(inputs, shape.context, shape.vocabulary);
-                              const Tensor found = torch::embedding(tokens, inputs, /*padding_idx=*/-1,
-                                                                    /*scale_grad_by_freq=*/false, /*sparse=*/true);
-                              return dropout(found, shape.dropout, pass, 0);
+                              return dropout(embedded(tokens, inputs, shape.context), shape.dropout, pass, 0);
                             },
                             {tokens}});
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {

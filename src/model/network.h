@@ -41,6 +41,9 @@ class Network {
 
 std::int64_t parameter_count(const Network& network);
 
+/// Parameters, then buffers: all that a file of the model's weights holds.
+NamedTensors saved_tensors(const Network& network);
+
 /// What a model will consist of, told without making it: a model of a billion weights can be counted anywhere.
 struct ParameterShape {
   std::string name;

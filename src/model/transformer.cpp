@@ -95,7 +95,8 @@ Tensor dropout(const Tensor& values, double probability, const Pass& pass, std::
   return values * mask.view(values.sizes());
 }
 
-void check_tokens(const Tensor& inputs, std::int64_t context, std::int64_t vocabulary) {
+Tensor embedded(const Tensor& weight, const Tensor& inputs, std::int64_t context) {
+  const std::int64_t vocabulary = weight.size(0);
   if (inputs.scalar_type() != torch::kInt64 || inputs.dim() != 2 || inputs.numel() == 0) {
     refuse("the inputs are {} [{}]; expected Long [rows, tokens]", c10::toString(inputs.scalar_type()),
            fmt::join(inputs.sizes(), ", "));
@@ -108,6 +109,7 @@ void check_tokens(const Tensor& inputs, std::int64_t context, std::int64_t vocab
     refuse("the inputs have tokens from {} to {}, but the model's are 0 to {}", smallest.item<std::int64_t>(),
            largest.item<std::int64_t>(), vocabulary - 1);
   }
+  return torch::embedding(weight, inputs, /*padding_idx=*/-1, /*scale_grad_by_freq=*/false, /*sparse=*/true);
 }
 
 }  // namespace lehi::model

@@ -26,8 +26,8 @@ torch::Tensor causal_attention(const torch::Tensor& queries, const torch::Tensor
 /// the place in the row alone. The values themselves outside training.
 torch::Tensor dropout(const torch::Tensor& values, double probability, const Pass& pass, std::uint32_t site);
 
-/// Throws std::invalid_argument unless inputs are int64 [rows, tokens] with at most `context` tokens, each below
-/// `vocabulary`.
-void check_tokens(const torch::Tensor& inputs, std::int64_t context, std::int64_t vocabulary);
+/// The rows of `weight` [vocabulary, width] that the tokens name; its gradient is sparse. Throws std::invalid_argument
+/// unless inputs are int64 [rows, tokens] with at most `context` tokens, each below the vocabulary.
+torch::Tensor embedded(const torch::Tensor& weight, const torch::Tensor& inputs, std::int64_t context);
 
 }  // namespace lehi::model

@@ -25,8 +25,8 @@ model::ResNetShape resnet_shape(const RunConfig& config, const TaskSize& size) {
   return {.classes = size.outputs, .width = config.model.width, .blocks = config.model.blocks};
 }
 
-std::int64_t context_of(const RunConfig& config) {
-  const std::int64_t context = config.model.context == 0 ? config.text.block : config.model.context;
+std::int64_t checked_context(const RunConfig& config) {
+  const std::int64_t context = context_of(config);
   if (config.text.block > context) {
     refuse("text.block is {}, but the model reads at most model.context = {} tokens", config.text.block, context);
   }
@@ -36,7 +36,7 @@ std::int64_t context_of(const RunConfig& config) {
 model::Gpt2Shape gpt2_shape(const RunConfig& config, const TaskSize& size) {
   const ModelConfig& model = config.model;
   return {.vocabulary = size.outputs,
-          .context = context_of(config),
+          .context = checked_context(config),
           .width = model.width,
           .layers = model.layers,
           .heads = model.heads,
@@ -46,7 +46,7 @@ model::Gpt2Shape gpt2_shape(const RunConfig& config, const TaskSize& size) {
 model::LlamaShape llama_shape(const RunConfig& config, const TaskSize& size) {
   const ModelConfig& model = config.model;
   return {.vocabulary = size.outputs,
-          .context = context_of(config),
+          .context = checked_context(config),
           .width = model.width,
           .layers = model.layers,
           .heads = model.heads,
@@ -73,6 +73,10 @@ void check_fit(const RunConfig& config) {
 }
 
 }  // namespace
+
+std::int64_t context_of(const RunConfig& config) {
+  return config.model.context == 0 ? config.text.block : config.model.context;
+}
 
 std::vector<ParameterShape> model_parameters(const RunConfig& config, const TaskSize& size) {
   check_fit(config);

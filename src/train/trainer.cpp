@@ -201,16 +201,10 @@ json Trainer::totals() const {
           {"peak_memory_bytes", runtime::peak_resident_bytes()}};
 }
 
-// Parameters and buffers.
-torch::OrderedDict<std::string, Tensor> Trainer::saved_tensors() const {
-  torch::OrderedDict<std::string, Tensor> tensors = model_->named_parameters();
-  tensors.update(model_->named_buffers());
-  return tensors;
-}
-
 Checkpoint Trainer::checkpoint() const {
   Checkpoint checkpoint;
-  for (const auto& item : saved_tensors()) checkpoint.model.emplace_back(item.key(), item.value().detach());
+  for (const auto& item : model::saved_tensors(*model_))
+    checkpoint.model.emplace_back(item.key(), item.value().detach());
   checkpoint.optimizer = optimizer_.named_state();
   checkpoint.model_config = weight_config(config_, data_.outputs);
   checkpoint.state = {{"steps", steps_},
@@ -233,7 +227,7 @@ void Trainer::restore(Checkpoint&& checkpoint, const std::string& where) {
     throw FileError(fmt::format("{} is of step {}, but the run has only {}", where, steps, total_steps_));
   }
   std::map<std::string, Tensor> tensors(checkpoint.model.begin(), checkpoint.model.end());
-  const auto own = saved_tensors();
+  const auto own = model::saved_tensors(*model_);
   if (tensors.size() != own.size()) {
     throw FileError(fmt::format("{} has {} tensors, the model {}", where, tensors.size(), own.size()));
   }

@@ -77,7 +77,6 @@ class Trainer {
   void prepare_epoch(std::int64_t epoch);
   void take_batch(std::int64_t first, std::int64_t rows);
   void time_window(double seconds);
-  torch::OrderedDict<std::string, torch::Tensor> saved_tensors() const;
 
   RunConfig config_;
   TaskData data_;

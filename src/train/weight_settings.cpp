@@ -8,6 +8,7 @@
 
 #include "text/tokenizer.h"
 #include "train/files.h"
+#include "train/task_model.h"
 #include "train/weights.h"
 
 namespace lehi::train {
@@ -76,7 +77,7 @@ std::vector<Setting> weight_settings(const std::filesystem::path& weights) {
 
 std::string weight_config(const RunConfig& config, std::int64_t vocabulary) {
   const ModelConfig& model = config.model;
-  const std::int64_t context = model.context == 0 ? config.text.block : model.context;
+  const std::int64_t context = context_of(config);
   nlohmann::ordered_json document;
   if (model.kind == "gpt2") {
     document = {{"model_type", "gpt2"},      {"architectures", {"GPT2LMHeadModel"}},
