@@ -11,23 +11,79 @@ namespace lehi::model {
 using torch::Tensor;
 using Tensors = std::vector<Tensor>;
 
+namespace {
+
+// A segment that autograd differentiates. `leading`: nothing lies before it, so its input has no cotangent.
+Traced trace_graph(const Segment& segment, const Tensor& input, const Pass& pass, bool leading) {
+  Tensor leaf = input.detach();
+  if (!leading) leaf.requires_grad_(true);
+  Tensor output;
+  {
+    const torch::AutoGradMode with_graph(true);  // not further: `deliver` runs in the caller's mode
+    output = segment.run(leaf, pass);
+  }
+  Traced traced;
+  traced.output = output.detach();
+  traced.pull_back = [leaf, output, leading, &parameters = segment.parameters](
+                         const Tensors& cotangents, const Differentiable::Deliver& deliver) mutable {
+    Tensors arriving(cotangents.size());
+    // What reads neither a parameter nor its input, and all that lies before it, takes no part.
+    if (!output.requires_grad()) return arriving;
+    Tensors inputs = parameters;
+    if (!leading) inputs.push_back(leaf);
+    std::vector<Tensors> pulled(parameters.size());
+    for (std::size_t c = 0; c < cotangents.size(); ++c) {
+      auto gradients = torch::autograd::grad({output}, inputs, {cotangents[c]},
+                                             /*retain_graph=*/c + 1 < cotangents.size(), /*create_graph=*/false,
+                                             /*allow_unused=*/true);
+      if (!leading) {
+        arriving[c] = std::move(gradients.back());
+        gradients.pop_back();
+      }
+      for (std::size_t p = 0; p < gradients.size(); ++p) pulled[p].push_back(std::move(gradients[p]));
+    }
+    leaf.reset();
+    output.reset();
+    for (std::size_t p = 0; p < pulled.size(); ++p) {
+      if (pulled[p].front().defined()) deliver(parameters[p], pulled[p]);
+      pulled[p].clear();
+    }
+    return arriving;
+  };
+  return traced;
+}
+
+Traced trace(const Segment& segment, const Tensor& input, const Pass& pass, bool leading) {
+  if (!segment.trace) return trace_graph(segment, input, pass, leading);
+  const torch::NoGradGuard no_grad;
+  return segment.trace(input, pass);
+}
+
+Tensor output_of(const Segment& segment, const Tensor& input, const Pass& pass) {
+  const torch::NoGradGuard no_grad;
+  return segment.trace ? segment.trace(input, pass).output : segment.run(input, pass);
+}
+
+}  // namespace
+
 Chain::Chain(Parts parts, bool recompute) : parts_(std::move(parts)), recompute_(recompute) {
   if (parts_.segments.empty()) refuse("a chain needs at least one segment");
   for (auto& item : parts_.parameters) item.value().requires_grad_(true);
 }
 
 Differentiable Chain::forward(const Tensor& inputs, const RandomKey& key) {
-  const torch::AutoGradMode with_graph(!recompute_);
   pass_ = {.training = true, .again = false, .key = key};
   kept_.clear();
   Tensor values = inputs.detach();
   for (const Segment& segment : parts_.segments) {
     Kept kept;
-    kept.input = values;
-    if (!kept_.empty()) kept.input.requires_grad_(true);
-    Tensor output = segment.run(kept.input, pass_);
-    values = output.detach();
-    if (!recompute_) kept.output = std::move(output);
+    if (recompute_) {
+      kept.input = values;
+      values = output_of(segment, values, pass_);
+    } else {
+      kept.traced = trace(segment, values, pass_, /*leading=*/kept_.empty());
+      values = std::move(kept.traced.output);
+    }
     kept_.push_back(std::move(kept));
   }
   return {values, [this](const Tensors& cotangents, const Differentiable::Deliver& deliver) {
@@ -36,46 +92,24 @@ Differentiable Chain::forward(const Tensor& inputs, const RandomKey& key) {
 }
 
 Tensor Chain::predict(const Tensor& inputs) const {
-  const torch::NoGradGuard no_grad;
   Tensor values = inputs;
-  for (const Segment& segment : parts_.segments) values = segment.run(values, {});
+  for (const Segment& segment : parts_.segments) values = output_of(segment, values, {});
   return values;
 }
 
 void Chain::pull_back(const Tensors& cotangents, const Differentiable::Deliver& deliver) {
   if (kept_.size() != parts_.segments.size()) refuse("a chain pulls back once after each forward()");
   if (cotangents.empty()) return;
+  Pass again = pass_;
+  again.again = true;
   Tensors arriving = cotangents;
   for (std::size_t i = kept_.size(); i-- > 0;) {
-    const Segment& segment = parts_.segments[i];
     Kept kept = std::move(kept_.back());
     kept_.pop_back();
-    if (!kept.output.defined()) {
-      const torch::AutoGradMode with_graph(true);  // not further: `deliver` runs in the caller's mode
-      Pass again = pass_;
-      again.again = true;
-      kept.output = segment.run(kept.input, again);
-    }
-    // What reads neither a parameter nor its input, and all that lies before it, takes no part.
-    if (!kept.output.requires_grad()) return kept_.clear();
-    Tensors inputs = segment.parameters;
-    if (i > 0) inputs.push_back(kept.input);
-    std::vector<Tensors> pulled(segment.parameters.size());
-    for (std::size_t c = 0; c < arriving.size(); ++c) {
-      auto gradients = torch::autograd::grad({kept.output}, inputs, {arriving[c]},
-                                             /*retain_graph=*/c + 1 < arriving.size(), /*create_graph=*/false,
-                                             /*allow_unused=*/true);
-      if (i > 0) {
-        arriving[c] = std::move(gradients.back());
-        gradients.pop_back();
-      }
-      for (std::size_t p = 0; p < gradients.size(); ++p) pulled[p].push_back(std::move(gradients[p]));
-    }
-    kept = {};
-    for (std::size_t p = 0; p < pulled.size(); ++p) {
-      if (pulled[p].front().defined()) deliver(segment.parameters[p], pulled[p]);
-      pulled[p].clear();
-    }
+    if (recompute_) kept.traced = trace(parts_.segments[i], kept.input, again, /*leading=*/i == 0);
+    kept.input.reset();
+    kept.traced.output.reset();
+    arriving = kept.traced.pull_back(arriving, deliver);
     if (!arriving.front().defined()) return kept_.clear();
   }
 }

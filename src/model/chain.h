@@ -1,8 +1,8 @@
-// A network made of segments, one after the other, each an ordinary function of torch tensors that autograd
-// differentiates. Segments have graphs of their own, so the pull-back goes segment by segment: all cotangents pass one
-// before the next is touched, a segment's parameters are delivered as soon as they are complete, and its graph is freed
-// then. With recomputation the forward pass keeps only what goes in between the segments, and a segment's graph is
-// built again when the pull-back reaches it.
+// A network made of segments, one after the other: ordinary functions of torch tensors that autograd differentiates, or
+// functions that come with their own pull-back. Segments have graphs of their own, so the pull-back goes segment by
+// segment: all cotangents pass one before the next is touched, a segment's parameters are delivered as soon as they are
+// complete, and its graph is freed then. With recomputation the forward pass keeps only what goes in between the
+// segments, and a segment is run again when the pull-back reaches it.
 //
 //   Chain chain({.parameters = ..., .segments = {{[=](const Tensor& x, const Pass&) { return x.matmul(w); }, {w}}}});
 #pragma once
@@ -21,9 +21,20 @@ struct Pass {
   RandomKey key = {};  ///< of dropout
 };
 
+/// A segment's output and the way back: takes one cotangent of the output after the other, delivers the parameters'
+/// and returns the input's. The cotangents that it is given are not its own to change. Called once at most.
+struct Traced {
+  using Tensors = std::vector<torch::Tensor>;
+  torch::Tensor output;
+  std::function<Tensors(const Tensors& cotangents, const Differentiable::Deliver& deliver)> pull_back;
+};
+
+/// Either `run`, which autograd differentiates, with the parameters that it reads; or `trace`, which differentiates
+/// itself and is called without graphs. No parameter may be read by two segments.
 struct Segment {
-  std::function<torch::Tensor(const torch::Tensor& input, const Pass& pass)> run;
-  std::vector<torch::Tensor> parameters;  ///< that it reads; no parameter may be read by two segments
+  std::function<torch::Tensor(const torch::Tensor& input, const Pass& pass)> run = nullptr;
+  std::vector<torch::Tensor> parameters = {};
+  std::function<Traced(const torch::Tensor& input, const Pass& pass)> trace = nullptr;
 };
 
 class Chain : public Network {
@@ -43,10 +54,10 @@ class Chain : public Network {
   torch::Tensor predict(const torch::Tensor& inputs) const override;
 
  private:
-  // One segment of the last forward().
+  // One segment of the last forward(): the input where it is to be computed again, else the way back.
   struct Kept {
     torch::Tensor input;
-    torch::Tensor output;  // with its graph; undefined when it is to be computed again
+    Traced traced;
   };
 
   void pull_back(const std::vector<torch::Tensor>& cotangents, const Differentiable::Deliver& deliver);

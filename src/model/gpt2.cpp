@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "layers/activation.h"
+#include "layers/attention.h"
 #include "model/transformer.h"
 #include "runtime/message.h"
 
@@ -19,38 +21,53 @@ constexpr double gpt2_start = 0.02;
 constexpr std::uint32_t gpt2_sites = 3;
 
 struct Gpt2Block {
-  Tensor norm1_weight, norm1_bias, attention_weight, attention_bias, out_weight, out_bias;
-  Tensor norm2_weight, norm2_bias, up_weight, up_bias, down_weight, down_bias;
-
-  std::vector<Tensor> all() const {
-    return {norm1_weight, norm1_bias, attention_weight, attention_bias, out_weight,  out_bias,
-            norm2_weight, norm2_bias, up_weight,        up_bias,        down_weight, down_bias};
-  }
+  Norm norm1;
+  Linear attention;  // queries, keys and values side by side
+  Linear out;
+  Norm norm2;
+  Linear up;
+  Linear down;
+  layers::AttentionShape shape;  // rows and tokens are the batch's
+  double dropout = 0.0;
+  std::uint32_t first_site = 0;
 };
 
-// x [rows, tokens, in] times [in, out], plus bias.
-Tensor linear_in_out(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return torch::addmm(bias, x.reshape({-1, x.size(-1)}), weight).view({x.size(0), x.size(1), -1});
+layers::AttentionInputs parted(const Tensor& joined) {
+  const std::int64_t width = joined.size(1) / 3;
+  return {joined.narrow(1, 0, width), joined.narrow(1, width, width), joined.narrow(1, 2 * width, width)};
 }
 
-Tensor gpt2_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return torch::layer_norm(x, {x.size(-1)}, weight, bias, gpt2_norm_eps);
-}
+Traced trace_gpt2_block(const Gpt2Block& block, const Tensor& input, const Pass& pass) {
+  layers::AttentionShape shape = block.shape;
+  shape.rows = input.size(0);
+  shape.tokens = input.size(1);
+  const Tensor x = input.reshape({-1, input.size(2)});
+  const auto drop = [&](std::uint32_t site) { return dropout_at(block.dropout, pass, block.first_site + site); };
 
-Tensor run_gpt2_block(const Gpt2Block& block, const Gpt2Shape& shape, const Tensor& input, const Pass& pass,
-                      std::uint32_t first_site) {
-  const std::int64_t rows = input.size(0);
-  const std::int64_t tokens = input.size(1);
-  const Tensor joined = linear_in_out(gpt2_norm(input, block.norm1_weight, block.norm1_bias), block.attention_weight,
-                                      block.attention_bias)
-                            .view({rows, tokens, 3, shape.heads, shape.width / shape.heads})
-                            .permute({2, 0, 3, 1, 4});
-  const Tensor attended = causal_attention(joined[0], joined[1], joined[2], shape.dropout, pass, first_site);
-  const Tensor x =
-      input + dropout(linear_in_out(attended, block.out_weight, block.out_bias), shape.dropout, pass, first_site + 1);
-  const Tensor up = linear_in_out(gpt2_norm(x, block.norm2_weight, block.norm2_bias), block.up_weight, block.up_bias);
-  const Tensor down = linear_in_out(torch::gelu(up, "tanh"), block.down_weight, block.down_bias);
-  return x + dropout(down, shape.dropout, pass, first_site + 2);
+  const layers::Normalised normed = block.norm1.run(x);
+  const Tensor joined = block.attention.run(normed.values);
+  const layers::Dropout attention_drop = drop(0);
+  const layers::Attended attended = attend(shape, parted(joined), attention_drop);
+  const BranchEnd middle = end_branch(x, block.out, attended.values, drop(1), shape.rows);
+  const layers::Normalised middle_normed = block.norm2.run(middle.output);
+  Tensor slope = block.up.run(middle_normed.values);
+  const Tensor active = layers::gelu_and_slope(slope);
+  const BranchEnd end = end_branch(middle.output, block.down, active, drop(2), shape.rows);
+
+  const auto pull_back = [=, end_mask = end.mask](const std::vector<Tensor>& cotangents,
+                                                  const Differentiable::Deliver& deliver) {
+    Tensor to = stacked(cotangents, x.size(1));
+    Tensor hidden = pull_back_branch(block.down, active, end_mask, to, deliver);
+    layers::multiply_by_slope(hidden, slope);
+    block.norm2.pull_back(middle.output, middle_normed.statistics,
+                          block.up.pull_back(middle_normed.values, hidden, deliver), to, deliver);
+    const Tensor mixed = pull_back_branch(block.out, attended.values, middle.mask, to, deliver);
+    const Tensor parts = torch::empty({mixed.size(0), joined.size(1)}, joined.options());
+    pull_back_attend(shape, parted(joined), attended.log_normaliser, attention_drop, mixed, parted(parts));
+    block.norm1.pull_back(x, normed.statistics, block.attention.pull_back(normed.values, parts, deliver), to, deliver);
+    return unstacked(to, {shape.rows, shape.tokens, x.size(1)});
+  };
+  return {end.output.view(input.sizes()), pull_back};
 }
 
 void check_gpt2(const Gpt2Shape& shape) {
@@ -113,20 +130,25 @@ std::unique_ptr<Network> make_gpt2(const Gpt2Shape& shape, std::uint64_t seed, b
                             {tokens, positions}});
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     const auto own = [&](std::string_view name) { return parameter(fmt::format("h.{}.{}", layer, name)); };
-    const Gpt2Block block = {own("ln_1.weight"),      own("ln_1.bias"),          own("attn.c_attn.weight"),
-                             own("attn.c_attn.bias"), own("attn.c_proj.weight"), own("attn.c_proj.bias"),
-                             own("ln_2.weight"),      own("ln_2.bias"),          own("mlp.c_fc.weight"),
-                             own("mlp.c_fc.bias"),    own("mlp.c_proj.weight"),  own("mlp.c_proj.bias")};
-    const std::uint32_t first_site = 1 + static_cast<std::uint32_t>(layer) * gpt2_sites;
-    parts.segments.push_back({[block, shape, first_site](const Tensor& x, const Pass& pass) {
-                                return run_gpt2_block(block, shape, x, pass, first_site);
-                              },
-                              block.all()});
+    const auto norm = [&](const std::string& name) -> Norm {
+      return {own(name + ".weight"), own(name + ".bias"), gpt2_norm_eps};
+    };
+    const auto linear = [&](const std::string& name) -> Linear { return {own(name + ".weight"), own(name + ".bias")}; };
+    const Gpt2Block block = {
+        .norm1 = norm("ln_1"),
+        .attention = linear("attn.c_attn"),
+        .out = linear("attn.c_proj"),
+        .norm2 = norm("ln_2"),
+        .up = linear("mlp.c_fc"),
+        .down = linear("mlp.c_proj"),
+        .shape = {.heads = shape.heads, .groups = shape.heads, .width = shape.width / shape.heads},
+        .dropout = shape.dropout,
+        .first_site = 1 + static_cast<std::uint32_t>(layer) * gpt2_sites,
+    };
+    parts.segments.push_back(
+        {.trace = [block](const Tensor& x, const Pass& pass) { return trace_gpt2_block(block, x, pass); }});
   }
-  const Tensor weight = parameter("ln_f.weight");
-  const Tensor bias = parameter("ln_f.bias");
-  parts.segments.push_back(
-      {[weight, bias](const Tensor& x, const Pass&) { return gpt2_norm(x, weight, bias); }, {weight, bias}});
+  parts.segments.push_back(norm_segment({parameter("ln_f.weight"), parameter("ln_f.bias"), gpt2_norm_eps}));
   parts.head = tokens;
   return std::make_unique<Chain>(std::move(parts), recompute);
 }

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "layers/activation.h"
+#include "layers/attention.h"
+#include "layers/rotation.h"
 #include "model/transformer.h"
 #include "runtime/message.h"
 
@@ -20,54 +23,69 @@ constexpr double llama_start = 0.02;
 constexpr std::uint32_t llama_sites = 3;
 
 struct LlamaBlock {
-  Tensor norm1, query, key, value, out;
-  Tensor norm2, gate, up, down;
-
-  std::vector<Tensor> all() const { return {norm1, query, key, value, out, norm2, gate, up, down}; }
+  Norm norm1;
+  Linear query, key, value, out;
+  Norm norm2;
+  Linear gate, up, down;
+  layers::AttentionShape shape;  // rows and tokens are the batch's
+  std::shared_ptr<layers::RotationTable> table;
+  double dropout = 0.0;
+  std::uint32_t first_site = 0;
 };
 
-Tensor rms_norm(const Tensor& x, const Tensor& weight) {
-  return x * torch::rsqrt(x.square().mean(-1, /*keepdim=*/true) + llama_norm_eps) * weight;
+// Two or more linear maps of one input: their cotangents' sum.
+Tensor pull_back_together(const std::vector<std::pair<const Linear*, Tensor>>& maps, const Tensor& input,
+                          const Differentiable::Deliver& deliver) {
+  Tensor to = torch::empty({maps.front().second.size(0), input.size(1)}, input.options());
+  bool add = false;
+  for (const auto& [map, cotangents] : maps) {
+    map->pull_back_input(cotangents, to, add);
+    map->pull_back_parameters(input, cotangents, deliver);
+    add = true;
+  }
+  return to;
 }
 
-Tensor linear_out_in(const Tensor& x, const Tensor& weight) {
-  return torch::mm(x.reshape({-1, x.size(-1)}), weight.t()).view({x.size(0), x.size(1), -1});
-}
+Traced trace_llama_block(const LlamaBlock& block, const Tensor& input, const Pass& pass) {
+  layers::AttentionShape shape = block.shape;
+  shape.rows = input.size(0);
+  shape.tokens = input.size(1);
+  const Tensor x = input.reshape({-1, input.size(2)});
+  const auto drop = [&](std::uint32_t site) { return dropout_at(block.dropout, pass, block.first_site + site); };
+  const auto angles = block.table->angles(shape.tokens, x.scalar_type());
 
-// Cosines and sines of every position, [tokens, head width / 2]; computed in float64, so that late positions are exact.
-struct Rotation {
-  Tensor cosine;
-  Tensor sine;
-};
+  const layers::Normalised normed = block.norm1.run(x);
+  layers::AttentionInputs parts = {block.query.run(normed.values), block.key.run(normed.values),
+                                   block.value.run(normed.values)};
+  rotate(parts.queries, angles, shape.tokens, layers::Turn::forwards);
+  rotate(parts.keys, angles, shape.tokens, layers::Turn::forwards);
+  const layers::Dropout attention_drop = drop(0);
+  const layers::Attended attended = attend(shape, parts, attention_drop);
+  const BranchEnd middle = end_branch(x, block.out, attended.values, drop(1), shape.rows);
+  const layers::Normalised inner = block.norm2.run(middle.output);
+  const layers::Gated gated = layers::gated_silu(block.gate.run(inner.values), block.up.run(inner.values));
+  const BranchEnd end = end_branch(middle.output, block.down, gated.values, drop(2), shape.rows);
 
-Rotation rotation(const LlamaShape& shape, std::int64_t tokens, torch::Dtype dtype) {
-  const auto frequencies =
-      torch::tensor(rotary_frequencies(shape.width / shape.heads, shape.rotary_base, shape.scaling), torch::kFloat64);
-  const Tensor angles = torch::outer(torch::arange(tokens, torch::kFloat64), frequencies);
-  return {angles.cos().to(dtype), angles.sin().to(dtype)};
-}
-
-// [rows, heads, tokens, width]: entry i of the first half turns with entry i of the second.
-Tensor rotated(const Tensor& x, const Rotation& by) {
-  const auto halves = x.chunk(2, -1);
-  return torch::cat({halves[0] * by.cosine - halves[1] * by.sine, halves[1] * by.cosine + halves[0] * by.sine}, -1);
-}
-
-Tensor run_llama_block(const LlamaBlock& block, const LlamaShape& shape, const Tensor& input, const Pass& pass,
-                       std::uint32_t first_site) {
-  const auto heads_of = [&](const Tensor& x, const Tensor& weight, std::int64_t heads) {
-    return linear_out_in(x, weight).view({x.size(0), x.size(1), heads, shape.width / shape.heads}).transpose(1, 2);
+  const auto pull_back = [=, end_mask = end.mask](const std::vector<Tensor>& cotangents,
+                                                  const Differentiable::Deliver& deliver) {
+    Tensor to = stacked(cotangents, x.size(1));
+    const Tensor hidden = pull_back_branch(block.down, gated.values, end_mask, to, deliver);
+    const Tensor inner_back = pull_back_together({{&block.gate, layers::times_slope(hidden, gated.gate_slope)},
+                                                  {&block.up, layers::times_slope(hidden, gated.up_slope)}},
+                                                 inner.values, deliver);
+    block.norm2.pull_back(middle.output, inner.statistics, inner_back, to, deliver);
+    const Tensor mixed = pull_back_branch(block.out, attended.values, middle.mask, to, deliver);
+    const auto room = [&](const Tensor& part) { return torch::empty({mixed.size(0), part.size(1)}, part.options()); };
+    layers::AttentionInputs back = {room(parts.queries), room(parts.keys), room(parts.values)};
+    pull_back_attend(shape, parts, attended.log_normaliser, attention_drop, mixed, back);
+    rotate(back.queries, angles, shape.tokens, layers::Turn::backwards);
+    rotate(back.keys, angles, shape.tokens, layers::Turn::backwards);
+    const Tensor normed_back = pull_back_together(
+        {{&block.query, back.queries}, {&block.key, back.keys}, {&block.value, back.values}}, normed.values, deliver);
+    block.norm1.pull_back(x, normed.statistics, normed_back, to, deliver);
+    return unstacked(to, {shape.rows, shape.tokens, x.size(1)});
   };
-  const Tensor normed = rms_norm(input, block.norm1);
-  const Rotation turn = rotation(shape, input.size(1), input.scalar_type());
-  const Tensor attended =
-      causal_attention(rotated(heads_of(normed, block.query, shape.heads), turn),
-                       rotated(heads_of(normed, block.key, shape.key_heads), turn),
-                       heads_of(normed, block.value, shape.key_heads), shape.dropout, pass, first_site);
-  const Tensor x = input + dropout(linear_out_in(attended, block.out), shape.dropout, pass, first_site + 1);
-  const Tensor inner = rms_norm(x, block.norm2);
-  const Tensor gated = torch::silu(linear_out_in(inner, block.gate)) * linear_out_in(inner, block.up);
-  return x + dropout(linear_out_in(gated, block.down), shape.dropout, pass, first_site + 2);
+  return {end.output.view(input.sizes()), pull_back};
 }
 
 void check_llama(const LlamaShape& shape) {
@@ -141,21 +159,33 @@ std::unique_ptr<Network> make_llama(const LlamaShape& shape, std::uint64_t seed,
                               return dropout(embedded(tokens, inputs, shape.context), shape.dropout, pass, 0);
                             },
                             {tokens}});
+  const auto table = std::make_shared<layers::RotationTable>(
+      rotary_frequencies(shape.width / shape.heads, shape.rotary_base, shape.scaling));
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     const auto own = [&](std::string_view name) {
       return parameter(fmt::format("model.layers.{}.{}.weight", layer, name));
     };
-    const LlamaBlock block = {own("input_layernorm"),  own("self_attn.q_proj"), own("self_attn.k_proj"),
-                              own("self_attn.v_proj"), own("self_attn.o_proj"), own("post_attention_layernorm"),
-                              own("mlp.gate_proj"),    own("mlp.up_proj"),      own("mlp.down_proj")};
-    const std::uint32_t first_site = 1 + static_cast<std::uint32_t>(layer) * llama_sites;
-    parts.segments.push_back({[block, shape, first_site](const Tensor& x, const Pass& pass) {
-                                return run_llama_block(block, shape, x, pass, first_site);
-                              },
-                              block.all()});
+    const auto norm = [&](std::string_view name) -> Norm { return {.weight = own(name), .eps = llama_norm_eps}; };
+    const auto linear = [&](std::string_view name) -> Linear { return {.weight = own(name), .out_in = true}; };
+    const LlamaBlock block = {
+        .norm1 = norm("input_layernorm"),
+        .query = linear("self_attn.q_proj"),
+        .key = linear("self_attn.k_proj"),
+        .value = linear("self_attn.v_proj"),
+        .out = linear("self_attn.o_proj"),
+        .norm2 = norm("post_attention_layernorm"),
+        .gate = linear("mlp.gate_proj"),
+        .up = linear("mlp.up_proj"),
+        .down = linear("mlp.down_proj"),
+        .shape = {.heads = shape.heads, .groups = shape.key_heads, .width = shape.width / shape.heads},
+        .table = table,
+        .dropout = shape.dropout,
+        .first_site = 1 + static_cast<std::uint32_t>(layer) * llama_sites,
+    };
+    parts.segments.push_back(
+        {.trace = [block](const Tensor& x, const Pass& pass) { return trace_llama_block(block, x, pass); }});
   }
-  const Tensor weight = parameter("model.norm.weight");
-  parts.segments.push_back({[weight](const Tensor& x, const Pass&) { return rms_norm(x, weight); }, {weight}});
+  parts.segments.push_back(norm_segment({.weight = parameter("model.norm.weight"), .eps = llama_norm_eps}));
   parts.head = tokens;
   return std::make_unique<Chain>(std::move(parts), recompute);
 }

@@ -3,50 +3,12 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <torch/torch.h>
 
-#include <cmath>
-#include <limits>
-
-#include "kernels/philox.h"
+#include "layers/activation.h"
 #include "runtime/message.h"
 
 namespace lehi::model {
 
 using torch::Tensor;
-
-namespace {
-
-constexpr std::uint32_t dropout_purpose = 16;  // apart from those of kernels/draws.h
-
-std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
-std::uint32_t high(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32U); }
-
-template <class T>
-void fill_mask(const Tensor& mask, double probability, const RandomKey& key, std::uint32_t site) {
-  const kernels::PhiloxBlock derived =
-      kernels::philox({low(key.step), high(key.step), dropout_purpose, site}, {low(key.seed), high(key.seed)});
-  const kernels::PhiloxKey own = {derived[0], derived[1]};
-  const auto threshold = static_cast<std::uint64_t>(std::ldexp(probability, 32));
-  const T kept = static_cast<T>(1.0 / (1.0 - probability));
-  const std::int64_t rows = mask.size(0);
-  const std::int64_t columns = mask.size(1);
-  T* to = mask.data_ptr<T>();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::uint64_t global = key.first_row + static_cast<std::uint64_t>(row);
-    for (std::int64_t first = 0; first < columns; first += 4) {
-      const auto words =
-          kernels::philox({low(global), high(global), static_cast<std::uint32_t>(first / 4), dropout_purpose}, own);
-      const std::int64_t some = std::min<std::int64_t>(4, columns - first);
-      for (std::int64_t i = 0; i < some; ++i) *to++ = words[static_cast<std::size_t>(i)] < threshold ? T(0) : kept;
-    }
-  }
-}
-
-// -infinity above the diagonal.
-Tensor causal_mask(std::int64_t tokens, const torch::TensorOptions& options) {
-  return torch::full({tokens, tokens}, -std::numeric_limits<double>::infinity(), options).triu_(1);
-}
-
-}  // namespace
 
 NamedTensors make_parameters(const std::vector<ParameterShape>& shapes, std::uint64_t seed, torch::Dtype dtype,
                              const std::function<Start(const std::string& name)>& start) {
@@ -66,33 +28,107 @@ NamedTensors make_parameters(const std::vector<ParameterShape>& shapes, std::uin
   return parameters;
 }
 
-Tensor causal_attention(const Tensor& queries, const Tensor& keys, const Tensor& values, double probability,
-                        const Pass& pass, std::uint32_t site) {
-  const std::int64_t rows = queries.size(0);
-  const std::int64_t heads = queries.size(1);
-  const std::int64_t groups = keys.size(1);
-  const std::int64_t tokens = queries.size(2);
-  const std::int64_t width = queries.size(3);
-  const double scale = 1.0 / std::sqrt(static_cast<double>(width));
-  // The queries that share a key stand below each other: one product for all of them.
-  const Tensor grouped = (queries * scale).reshape({rows * groups, heads / groups * tokens, width});
-  const Tensor scores = torch::bmm(grouped, keys.reshape({rows * groups, tokens, width}).transpose(1, 2));
-  const Tensor masked = scores.view({rows, heads, tokens, tokens}) + causal_mask(tokens, scores.options());
-  const Tensor weights = dropout(torch::softmax(masked, -1), probability, pass, site);
-  const Tensor mixed = torch::bmm(weights.view({rows * groups, heads / groups * tokens, tokens}),
-                                  values.reshape({rows * groups, tokens, width}));
-  return mixed.view({rows, heads, tokens, width}).transpose(1, 2).reshape({rows, tokens, heads * width});
+Tensor Linear::run(const Tensor& x) const {
+  const Tensor matrix = out_in ? weight.t() : weight;
+  return bias.defined() ? torch::addmm(bias, x, matrix) : torch::mm(x, matrix);
+}
+
+void Linear::add_product(const Tensor& x, Tensor& result) const { result.addmm_(x, out_in ? weight.t() : weight); }
+
+void Linear::pull_back_input(const Tensor& cotangents, Tensor& to, bool add) const {
+  const torch::NoGradGuard no_grad;
+  const Tensor back = out_in ? weight : weight.t();
+  if (add) {
+    to.addmm_(cotangents, back);
+  } else {
+    torch::mm_out(to, cotangents, back);
+  }
+}
+
+void Linear::pull_back_parameters(const Tensor& x, const Tensor& cotangents,
+                                  const Differentiable::Deliver& deliver) const {
+  const std::int64_t rows = x.size(0);
+  const std::int64_t count = cotangents.size(0) / rows;
+  std::vector<Tensor> pulled;
+  for (std::int64_t c = 0; c < count; ++c) {
+    const Tensor own = cotangents.narrow(0, c * rows, rows);
+    pulled.push_back(out_in ? torch::mm(own.t(), x) : torch::mm(x.t(), own));
+  }
+  deliver(weight, pulled);
+  if (!bias.defined()) return;
+  deliver(bias, cotangents.view({count, rows, cotangents.size(1)}).sum(1).unbind(0));
+}
+
+Tensor Linear::pull_back(const Tensor& x, const Tensor& cotangents, const Differentiable::Deliver& deliver) const {
+  Tensor to = torch::empty({cotangents.size(0), x.size(1)}, x.options());
+  pull_back_input(cotangents, to, /*add=*/false);
+  pull_back_parameters(x, cotangents, deliver);
+  return to;
+}
+
+layers::Normalised Norm::run(const Tensor& x) const { return layers::normalise(x, weight, bias, eps); }
+
+void Norm::pull_back(const Tensor& x, const Tensor& statistics, const Tensor& cotangents, Tensor& to,
+                     const Differentiable::Deliver& deliver) const {
+  const auto gradients = layers::pull_back_normalise(x, statistics, weight.detach(), bias.defined(), cotangents, to);
+  deliver(weight, gradients.weights);
+  if (bias.defined()) deliver(bias, gradients.biases);
+}
+
+BranchEnd end_branch(const Tensor& x, const Linear& linear, const Tensor& inner, const layers::Dropout& dropout,
+                     std::int64_t rows) {
+  BranchEnd end;
+  if (dropout.active()) {
+    end.mask = dropout.mask({rows, x.numel() / rows}, x.options()).view(x.sizes());
+    end.output = torch::addcmul(x, linear.run(inner), end.mask);
+  } else {
+    end.output = linear.bias.defined() ? x + linear.bias : x.clone();
+    linear.add_product(inner, end.output);
+  }
+  return end;
+}
+
+Tensor pull_back_branch(const Linear& linear, const Tensor& inner, const Tensor& mask, const Tensor& cotangents,
+                        const Differentiable::Deliver& deliver) {
+  return linear.pull_back(inner, mask.defined() ? layers::times_slope(cotangents, mask) : cotangents, deliver);
+}
+
+Tensor stacked(const std::vector<Tensor>& cotangents, std::int64_t width) {
+  std::vector<Tensor> matrices;
+  for (const Tensor& cotangent : cotangents) matrices.push_back(cotangent.reshape({-1, width}));
+  return torch::cat(matrices);
+}
+
+std::vector<Tensor> unstacked(const Tensor& stack, at::IntArrayRef sizes) {
+  std::vector<std::int64_t> all(sizes.begin(), sizes.end());
+  all.insert(all.begin(), stack.numel() / c10::multiply_integers(sizes));
+  return stack.view(all).unbind(0);
+}
+
+Segment norm_segment(const Norm& norm) {
+  return {.trace = [norm](const Tensor& input, const Pass&) -> Traced {
+    const std::int64_t width = input.size(-1);
+    const Tensor x = input.reshape({-1, width});
+    const layers::Normalised normed = norm.run(x);
+    return {normed.values.view(input.sizes()),
+            [norm, x, width, sizes = input.sizes().vec(), statistics = normed.statistics](
+                const std::vector<Tensor>& cotangents, const Differentiable::Deliver& deliver) {
+              const Tensor arriving = stacked(cotangents, width);
+              Tensor to = torch::zeros_like(arriving);
+              norm.pull_back(x, statistics, arriving, to, deliver);
+              return unstacked(to, sizes);
+            }};
+  }};
+}
+
+layers::Dropout dropout_at(double probability, const Pass& pass, std::uint32_t site) {
+  if (!pass.training || probability == 0.0) return {};
+  return {probability, pass.key, site};
 }
 
 Tensor dropout(const Tensor& values, double probability, const Pass& pass, std::uint32_t site) {
-  if (!pass.training || probability == 0.0) return values;
-  const Tensor mask = torch::empty({values.size(0), values.numel() / values.size(0)}, values.options());
-  if (values.scalar_type() == torch::kFloat32) {
-    fill_mask<float>(mask, probability, pass.key, site);
-  } else {
-    fill_mask<double>(mask, probability, pass.key, site);
-  }
-  return values * mask.view(values.sizes());
+  const layers::Dropout drop = dropout_at(probability, pass, site);
+  return drop.active() ? values * drop.mask(values.sizes(), values.options()) : values;
 }
 
 Tensor embedded(const Tensor& weight, const Tensor& inputs, std::int64_t context) {

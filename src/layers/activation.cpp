@@ -1,0 +1,91 @@
+#include "layers/activation.h"
+
+#include <ATen/Parallel.h>
+
+#include "layers/dispatch.h"
+#include "layers/vector_exp.h"
+
+namespace lehi::layers {
+
+using torch::Tensor;
+
+namespace {
+
+constexpr std::int64_t activation_grain = 1 << 14;
+
+template <class T>
+LEHI_CLONES void gelu_range(T* x, T* y, std::int64_t begin, std::int64_t end) {
+  constexpr T root = T(0.79788456080286535588);  // sqrt(2 / pi)
+  constexpr T cubic = T(0.044715);
+  for (std::int64_t i = begin; i < end; ++i) {
+    const T value = x[i];
+    const T square = value * value;
+    const T s = sigmoid(T(2) * root * value * (T(1) + cubic * square));
+    y[i] = value * s;
+    x[i] = s + value * s * (T(1) - s) * (T(2) * root) * (T(1) + T(3) * cubic * square);
+  }
+}
+
+template <class T>
+LEHI_CLONES void gated_range(T* gate, T* up, T* y, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const T value = gate[i];
+    const T s = sigmoid(value);
+    const T silu = value * s;
+    y[i] = silu * up[i];
+    gate[i] = up[i] * (s + silu * (T(1) - s));
+    up[i] = silu;
+  }
+}
+
+template <class T>
+LEHI_CLONES void multiply_range(const T* cotangents, const T* slope, T* out, std::int64_t begin, std::int64_t end) {
+#pragma GCC ivdep  // out is cotangents, or apart from it
+  for (std::int64_t i = begin; i < end; ++i) out[i] = cotangents[i] * slope[i];
+}
+
+void multiply(const Tensor& cotangents, const Tensor& slope, const Tensor& out) {
+  const std::int64_t size = slope.numel();
+  const std::int64_t count = cotangents.numel() / size;
+  by_dtype(slope, [&]<class T>(T) {
+    for (std::int64_t c = 0; c < count; ++c) {
+      const T* from = cotangents.data_ptr<T>() + c * size;
+      T* to = out.data_ptr<T>() + c * size;
+      at::parallel_for(0, size, activation_grain, [&](std::int64_t begin, std::int64_t end) {
+        multiply_range<T>(from, slope.data_ptr<T>(), to, begin, end);
+      });
+    }
+  });
+}
+
+}  // namespace
+
+Tensor gelu_and_slope(Tensor& x) {
+  Tensor y = torch::empty_like(x);
+  by_dtype(x, [&]<class T>(T) {
+    at::parallel_for(0, x.numel(), activation_grain, [&](std::int64_t begin, std::int64_t end) {
+      gelu_range<T>(x.data_ptr<T>(), y.data_ptr<T>(), begin, end);
+    });
+  });
+  return y;
+}
+
+Gated gated_silu(Tensor gate, Tensor up) {
+  Tensor y = torch::empty_like(gate);
+  by_dtype(gate, [&]<class T>(T) {
+    at::parallel_for(0, gate.numel(), activation_grain, [&](std::int64_t begin, std::int64_t end) {
+      gated_range<T>(gate.data_ptr<T>(), up.data_ptr<T>(), y.data_ptr<T>(), begin, end);
+    });
+  });
+  return {y, std::move(gate), std::move(up)};
+}
+
+void multiply_by_slope(Tensor& cotangents, const Tensor& slope) { multiply(cotangents, slope, cotangents); }
+
+Tensor times_slope(const Tensor& cotangents, const Tensor& slope) {
+  Tensor out = torch::empty_like(cotangents);
+  multiply(cotangents, slope, out);
+  return out;
+}
+
+}  // namespace lehi::layers

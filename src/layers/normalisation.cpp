@@ -1,0 +1,112 @@
+#include "layers/normalisation.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "layers/dispatch.h"
+#include "layers/vector_exp.h"
+
+namespace lehi::layers {
+
+using torch::Tensor;
+
+namespace {
+
+// Rows whose parts of the weight's gradient are added up together. Fixed, so that sums don't depend on the threads.
+constexpr std::int64_t norm_chunk = 32;
+
+template <class T>
+LEHI_CLONES void normalise_row(const T* x, std::int64_t width, const T* weight, const T* bias, T eps, T* y,
+                               T* statistics) {
+  const T count = static_cast<T>(width);
+  const T mean = bias == nullptr ? T(0) : sum_of<T>(width, [x](std::int64_t i) { return x[i]; }) / count;
+  const T square = sum_of<T>(width, [x, mean](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); }) / count;
+  const T r = T(1) / std::sqrt(square + eps);
+  statistics[0] = mean;
+  statistics[1] = r;
+  if (bias == nullptr) {
+    for (std::int64_t i = 0; i < width; ++i) y[i] = x[i] * r * weight[i];
+  } else {
+    for (std::int64_t i = 0; i < width; ++i) y[i] = (x[i] - mean) * r * weight[i] + bias[i];
+  }
+}
+
+// With n = (x - mean) r and d = w dy: dx = r (d - mean(d) - n mean(n d)), without mean(d) in the rms norm; the row's
+// part of dw is n dy, of db dy.
+template <class T>
+LEHI_CLONES void pull_back_row(const T* x, std::int64_t width, const T* weight, const T* statistics, bool centred,
+                               const T* dy, T* dx, T* dw, T* db) {
+  const T count = static_cast<T>(width);
+  const T mean = statistics[0];
+  const T r = statistics[1];
+  const T along_one = centred ? sum_of<T>(width, [=](std::int64_t i) { return weight[i] * dy[i]; }) / count : T(0);
+  const T along_n = sum_of<T>(width, [=](std::int64_t i) { return weight[i] * dy[i] * ((x[i] - mean) * r); }) / count;
+#pragma GCC ivdep  // different tensors
+  for (std::int64_t i = 0; i < width; ++i) {
+    const T n = (x[i] - mean) * r;
+    dx[i] += r * (weight[i] * dy[i] - along_one - n * along_n);
+    dw[i] += n * dy[i];
+  }
+  if (!centred) return;
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < width; ++i) db[i] += dy[i];
+}
+
+}  // namespace
+
+Normalised normalise(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  const std::int64_t rows = x.size(0);
+  const std::int64_t width = x.size(1);
+  Normalised result = {torch::empty_like(x), torch::empty({rows, 2}, x.options())};
+  by_dtype(x, [&]<class T>(T) {
+    const T* from = x.data_ptr<T>();
+    T* to = result.values.data_ptr<T>();
+    T* statistics = result.statistics.data_ptr<T>();
+    const T* shift = bias.defined() ? bias.data_ptr<T>() : nullptr;
+    at::parallel_for(0, rows, norm_chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        normalise_row<T>(from + row * width, width, weight.data_ptr<T>(), shift, static_cast<T>(eps), to + row * width,
+                         statistics + 2 * row);
+      }
+    });
+  });
+  return result;
+}
+
+NormGradients pull_back_normalise(const Tensor& x, const Tensor& statistics, const Tensor& weight, bool has_bias,
+                                  const Tensor& cotangents, Tensor& to) {
+  const std::int64_t rows = x.size(0);
+  const std::int64_t width = x.size(1);
+  const std::int64_t chunks = (rows + norm_chunk - 1) / norm_chunk;
+  const std::int64_t count = cotangents.size(0) / rows;
+  const std::int64_t sums = has_bias ? 2 : 1;
+  const Tensor partial = torch::zeros({count, chunks, sums, width}, x.options());
+  by_dtype(x, [&]<class T>(T) {
+    T* parts = partial.data_ptr<T>();
+    at::parallel_for(0, count * chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t task = begin; task < end; ++task) {
+        const std::int64_t first = task % chunks * norm_chunk;
+        const std::int64_t last = std::min(rows, first + norm_chunk);
+        const std::int64_t offset = task / chunks * rows;
+        T* dw = parts + task * sums * width;
+        for (std::int64_t row = first; row < last; ++row) {
+          const std::int64_t place = (offset + row) * width;
+          pull_back_row<T>(x.data_ptr<T>() + row * width, width, weight.data_ptr<T>(),
+                           statistics.data_ptr<T>() + 2 * row, has_bias, cotangents.data_ptr<T>() + place,
+                           to.data_ptr<T>() + place, dw, dw + width);
+        }
+      }
+    });
+  });
+  NormGradients result;
+  const Tensor total = partial.sum(1);
+  for (std::int64_t c = 0; c < count; ++c) {
+    result.weights.push_back(total[c][0]);
+    if (has_bias) result.biases.push_back(total[c][1]);
+  }
+  return result;
+}
+
+}  // namespace lehi::layers
