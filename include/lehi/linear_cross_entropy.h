@@ -43,6 +43,8 @@ class LinearCrossEntropy final : public Loss {
   void for_each_chunk(const torch::Tensor& hidden, const torch::Tensor& targets, const ProbeRequest& request,
                       Evaluation& out, Visit&& visit) const;
 
+  void make_workspace(std::vector<torch::Tensor>& workspace, std::size_t count, std::int64_t chunk_rows) const;
+
   torch::Tensor weight_;
   CrossEntropy head_;
   std::int64_t chunk_rows_;

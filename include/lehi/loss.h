@@ -26,6 +26,9 @@ struct Evaluation {
   /// d(sum)/dw and the probe pulled back for each of Loss::parameters(); empty where it has none.
   std::vector<torch::Tensor> parameter_gradients;
   std::vector<torch::Tensor> parameter_probes;
+  /// The loss's own buffers, here so that they serve the next call too: asking the system for them anew costs more than
+  /// filling them.
+  std::vector<torch::Tensor> workspace;
 
   /// The mean loss; NaN when every row was ignored.
   double mean() const { return sum / count; }

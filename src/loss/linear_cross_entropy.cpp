@@ -28,6 +28,19 @@ LinearCrossEntropy::LinearCrossEntropy(Tensor weight, CrossEntropyOptions option
   if (chunk_rows_ == 0) chunk_rows_ = std::max<std::int64_t>(1, chunk_entries / weight_.size(0));
 }
 
+// Logits, u and, where asked for, v of a chunk.
+void LinearCrossEntropy::make_workspace(std::vector<Tensor>& workspace, std::size_t count,
+                                        std::int64_t chunk_rows) const {
+  const auto fits = [&](const Tensor& buffer) {
+    return buffer.dim() == 2 && buffer.size(0) >= chunk_rows && buffer.size(1) == weight_.size(0) &&
+           buffer.dtype() == weight_.dtype() && buffer.device() == weight_.device();
+  };
+  if (!std::all_of(workspace.begin(), workspace.end(), fits)) workspace.clear();
+  while (workspace.size() < count) {
+    workspace.push_back(torch::empty({chunk_rows, weight_.size(0)}, weight_.options().requires_grad(false)));
+  }
+}
+
 template <class Visit>
 void LinearCrossEntropy::for_each_chunk(const Tensor& hidden, const Tensor& targets, const ProbeRequest& request,
                                         Evaluation& out, Visit&& visit) const {
@@ -48,14 +61,17 @@ void LinearCrossEntropy::for_each_chunk(const Tensor& hidden, const Tensor& targ
   const Tensor row_targets = by_index ? targets.reshape({-1}) : targets.reshape({-1, weight_.size(0)});
   const Tensor transposed = weight_.detach().t();
   out.sum = out.count = 0.0;
-  Tensor logits;
+  // Chunks of equal size, but for the last: a short one would be a poor product.
+  const std::int64_t chunks = std::max<std::int64_t>(1, (rows.size(0) + chunk_rows_ - 1) / chunk_rows_);
+  const std::int64_t chunk_size = (rows.size(0) + chunks - 1) / chunks;
+  make_workspace(out.workspace, request.probe == Probe::gradient ? 2 : 3, chunk_size);
   Evaluation chunk;
-  for (std::int64_t first = 0; first < rows.size(0); first += chunk_rows_) {
-    const std::int64_t some = std::min(chunk_rows_, rows.size(0) - first);
+  for (std::int64_t first = 0; first < rows.size(0); first += chunk_size) {
+    const std::int64_t some = std::min(chunk_size, rows.size(0) - first);
     const Tensor part = rows.narrow(0, first, some);
-    if (!logits.defined() || logits.size(0) != some) {
-      logits = torch::empty({some, weight_.size(0)}, rows.options());
-    }
+    Tensor logits = out.workspace[0].narrow(0, 0, some);
+    chunk.gradient = out.workspace[1].narrow(0, 0, some);
+    if (request.probe != Probe::gradient) chunk.probe = out.workspace[2].narrow(0, 0, some);
     torch::mm_out(logits, part, transposed);
     ProbeRequest own = request;
     own.key.first_row += static_cast<std::uint64_t>(first);

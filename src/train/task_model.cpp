@@ -113,10 +113,10 @@ std::int64_t step_bytes(const RunConfig& config, const TaskSize& size) {
     if (config.optimizer.update_during_pull_back) numbers += cotangents * size.outputs * model.width;
     const std::int64_t tokens = config.batch_size / config.accumulate * config.text.block;
     const std::int64_t inner = model.kind == "gpt2" ? 4 * model.width : model.inner;
-    // What autograd keeps of a block: some ten copies of the hidden values, the inner part two to four times, and the
-    // attention's weights three times.
-    const std::int64_t block = tokens * (10 * model.width + 3 * inner + 3 * model.heads * config.text.block);
-    numbers += model.recompute ? block + model.layers * tokens * model.width : model.layers * block;
+    // What is kept of a block: eight copies of the hidden values (queries, keys and values are three), the inner part
+    // two or three times, and a number a head. On the way back as much as two blocks is in use beside it.
+    const std::int64_t block = tokens * (8 * model.width + 3 * inner + model.heads);
+    numbers += model.recompute ? 3 * block + model.layers * tokens * model.width : (model.layers + 2) * block;
   }
   return numbers * static_cast<std::int64_t>(sizeof(float));
 }
