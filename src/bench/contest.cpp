@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <utility>
 
 #include "runtime/message.h"
 
@@ -43,27 +44,36 @@ double Times::ratio(const Sum& above, const Sum& below) const {
   return median(ratios);
 }
 
-void Contest::add_timed(std::vector<std::string> names, Turn turn) {
-  contestants_.emplace_back(std::move(names), std::move(turn));
+void Contest::add_timed(std::vector<std::string> names, Turn turn, Work warm_up) {
+  contestants_.push_back({std::move(names), std::move(turn), std::move(warm_up)});
 }
 
-void Contest::add(const std::string& name, std::function<void()> work, int calls) {
-  add_timed({name}, [work = std::move(work), calls]() -> std::vector<double> {
-    return {seconds_of([&] {
-              for (int i = 0; i < calls; ++i) work();
-            }) /
-            calls};
-  });
+void Contest::add(const std::string& name, Work work, int calls, Work warm_up) {
+  Turn turn = [work = std::move(work), calls]() -> std::vector<double> {
+    const double seconds = seconds_of([&] {
+      for (int i = 0; i < calls; ++i) work();
+    });
+    return {seconds / calls};
+  };
+  add_timed({name}, std::move(turn), std::move(warm_up));
 }
 
 Times Contest::run(int rounds, const std::function<void(int round)>& starts) const {
   Times times;
-  for (int round = 0; round <= rounds; ++round) {
+  if (starts) starts(0);
+  for (const Contestant& contestant : contestants_) {
+    if (contestant.warm_up) {
+      contestant.warm_up();
+    } else {
+      contestant.turn();
+    }
+  }
+  for (int round = 1; round <= rounds; ++round) {
     if (starts) starts(round);
     for (std::size_t i = 0; i < contestants_.size(); ++i) {
-      const auto& [names, turn] = contestants_[round % 2 == 0 ? i : contestants_.size() - 1 - i];
+      const auto& [names, turn, _] = contestants_[round % 2 == 1 ? i : contestants_.size() - 1 - i];
       const auto seconds = turn();
-      for (std::size_t part = 0; part < names.size() && round > 0; ++part) times.add(names[part], seconds.at(part));
+      for (std::size_t part = 0; part < names.size(); ++part) times.add(names[part], seconds.at(part));
     }
   }
   return times;

@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace lehi::bench {
@@ -46,15 +45,22 @@ class Contest {
  public:
   /// A turn that times itself: seconds of each of the names.
   using Turn = std::function<std::vector<double>()>;
-  void add_timed(std::vector<std::string> names, Turn turn);
+  using Work = std::function<void()>;
+  /// warm_up: what to do once before the first round; without one, a turn that does not count.
+  void add_timed(std::vector<std::string> names, Turn turn, Work warm_up = {});
   /// A turn of so many calls; its time is that of one.
-  void add(const std::string& name, std::function<void()> work, int calls = 1);
+  void add(const std::string& name, Work work, int calls = 1, Work warm_up = {});
 
-  /// After one turn of each that does not count. `starts` is told the number of a round, 0 for that first one.
+  /// `starts` is told the number of a round, 0 for the warm-up.
   Times run(int rounds, const std::function<void(int round)>& starts = {}) const;
 
  private:
-  std::vector<std::pair<std::vector<std::string>, Turn>> contestants_;
+  struct Contestant {
+    std::vector<std::string> names;
+    Turn turn;
+    Work warm_up;
+  };
+  std::vector<Contestant> contestants_;
 };
 
 }  // namespace lehi::bench

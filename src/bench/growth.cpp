@@ -70,8 +70,8 @@ void measure_points(Session& session, const std::vector<GrowthModel>& models, in
   }
 }
 
-void add_curve(Session& session, const GrowthCurve& curve) {
-  session.add({"growth/" + curve.name, largest_excess(curve), "x arithmetic", at_most(1.25)});
+void add_curve(Session& session, const GrowthCurve& curve, const std::string& problem) {
+  session.add({"growth/" + curve.name, largest_excess(curve), "x arithmetic", at_most(1.25), problem});
   session.add(curve);
 }
 
@@ -93,7 +93,8 @@ GrowthModel middle(std::int64_t rows, std::int64_t tokens, std::int64_t vocabula
 
 void measure_growth(Session& session) {
   const int rounds = session.rounds(5);
-  session.check("step/gpt2", workload_tolerance, [] { return workload_difference("gpt2"); });
+  const std::string problem =
+      session.check("step/gpt2", workload_tolerance, [] { return workload_difference("gpt2"); });
 
   GrowthCurve parameters{"parameters", "weights", {}};
   measure_points(session, {of_width(64, 6), of_width(128, 8), of_width(256, 8), of_width(512, 8), of_width(768, 12)},
@@ -111,12 +112,12 @@ void measure_growth(Session& session) {
       measure_points(session, {large}, session.rounds(3), parameters, 0.4, 0.4);
     }
   }
-  add_curve(session, parameters);
+  add_curve(session, parameters, problem);
 
   const auto curve = [&](const char* name, const char* axis, double from, const std::vector<GrowthModel>& models) {
     GrowthCurve found{name, axis, {}};
     measure_points(session, models, rounds, found, from, from + 0.2);
-    add_curve(session, found);
+    add_curve(session, found, problem);
   };
   std::vector<GrowthModel> batches;
   for (const std::int64_t rows : {1, 2, 4, 8, 16, 32}) batches.push_back(middle(rows, 64, 8192, rows));

@@ -21,7 +21,8 @@ void measure_machine(Session& session) {
   torch::Tensor c = torch::empty({n, n});
 
   Contest contest;
-  contest.add("adamw", [&] { workload.step(adamw); });
+  contest.add(
+      "adamw", [&] { workload.step(adamw); }, 1, [&] { workload.warm_up(adamw); });
   contest.add(
       "product", [&] { torch::mm_out(c, a, b); }, products);
   const int rounds = session.rounds(5);

@@ -34,7 +34,8 @@ std::string check_workload(Session& session, const std::string& name) {
 
 void add_plain_turns(Contest& contest, const Workload& workload, Optimizer& optimizer, int calls) {
   contest.add(
-      optimizer.options().name, [&workload, &optimizer] { workload.step(optimizer); }, calls);
+      optimizer.options().name, [&workload, &optimizer] { workload.step(optimizer); }, calls,
+      [&workload, &optimizer] { workload.warm_up(optimizer); });
 }
 
 // An optimizer that refreshes every tenth step. Where a turn has many steps they follow that schedule (without the
@@ -48,14 +49,15 @@ Times::Sum add_refreshing(Contest& contest, const Workload& workload, Optimizer&
   }
   const std::string refreshing = name + ", refreshing";
   const std::string between = name + ", between";
-  contest.add_timed({refreshing, between}, [&workload, &optimizer] {
+  const auto turn = [&workload, &optimizer] {
     std::vector<double> seconds(2);
     for (int i = 0; i < 2; ++i) {
       const double one = seconds_of([&] { workload.step(optimizer); });
       seconds[optimizer.report().second_pull_back ? 0 : 1] = one;
     }
     return seconds;
-  });
+  };
+  contest.add_timed({refreshing, between}, turn, [&workload, &optimizer] { workload.warm_up(optimizer); });
   return {{refreshing, 1 / period}, {between, (period - 1) / period}};
 }
 

@@ -38,7 +38,7 @@ TorchPeer::TorchPeer(const std::string& python, const std::string& script, const
   constexpr std::string_view ready = "ready ";
   if (!line || !line->starts_with(ready)) {
     const std::string reason = process_.last_error();
-    throw NoTorch(fmt::format("{} could not train {} with torch: {}", python, model,
+    throw NoTorch(fmt::format("{} could not train with torch: {}", python,
                               !reason.empty() ? reason : line.value_or("it ended without a word")));
   }
   std::from_chars(line->data() + ready.size(), line->data() + line->size(), parameters_);

@@ -22,6 +22,8 @@ struct Workload {
   int steps_a_turn = 1;  ///< so that a turn takes long enough to be timed
 
   double step(Optimizer& optimizer) const { return optimizer.step(network->forward(inputs, {}), *loss, targets); }
+  /// A step on the first two rows: makes the optimizer's state and buffers, of which a large model has gigabytes.
+  void warm_up(Optimizer& optimizer) const;
 };
 
 /// Language models: rows x tokens random tokens, lehi::LinearCrossEntropy.

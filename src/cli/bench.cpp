@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
+#include <utility>
 
 #include "bench/memory.h"
 #include "cli/arguments.h"
@@ -64,6 +65,20 @@ void write_report(const std::string& place, const bench::Session& session, std::
   publish(std::filesystem::path(place) / "bench.json", bench::figures_json(session.figures()).dump(2) + "\n");
 }
 
+// One sentence a reason.
+void say_unmeasured(const std::vector<bench::Unmeasured>& unmeasured, std::ostream& err) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
+  for (const auto& [name, reason, bounded] : unmeasured) {
+    const auto same =
+        std::find_if(by_reason.begin(), by_reason.end(), [&](const auto& one) { return one.first == reason; });
+    auto& names = same == by_reason.end() ? by_reason.emplace_back(reason, std::vector<std::string>{}) : *same;
+    names.second.push_back(name);
+  }
+  for (const auto& [reason, names] : by_reason) {
+    err << fmt::format("lehi: not measured: {}: {}\n", fmt::join(names, ", "), reason);
+  }
+}
+
 }  // namespace
 
 BenchConfig parse_bench(const Arguments& arguments) {
@@ -110,8 +125,7 @@ int print_figures(const BenchConfig& config, const std::vector<bench::Figure>& f
   } else {
     print_figure_table(figures, out);
   }
-  for (const auto& figure : unmeasured)
-    err << fmt::format("lehi: {} was not measured: {}\n", figure.name, figure.reason);
+  say_unmeasured(unmeasured, err);
   std::vector<std::string> missed;
   for (const auto& figure : figures) {
     if (!bench::is_ok(figure)) missed.push_back(figure.name);
