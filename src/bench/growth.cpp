@@ -1,4 +1,7 @@
 // Seconds a LEHI step of GPT-2's shape while one size grows: parameters, batch, vocabulary, context.
+#include <algorithm>
+#include <memory>
+
 #include "bench/contest.h"
 #include "bench/session.h"
 #include "bench/workload.h"

@@ -2,6 +2,8 @@
 // and beside torch's automatic differentiation of the loss and of the auxiliary loss z.
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
+
 #include "bench/contest.h"
 #include "bench/difference.h"
 #include "bench/session.h"

@@ -1,5 +1,8 @@
 // Whole steps (forward, pull-backs, update) of GPT-2 small, ResNet-18 and MNIST's MLP, in AdamW steps of the same
 // model. All optimizers of a model train the same weights by turns, at a rate that leaves them where they are.
+#include <algorithm>
+#include <optional>
+
 #include "bench/contest.h"
 #include "bench/session.h"
 #include "bench/workload.h"

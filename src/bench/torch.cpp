@@ -1,5 +1,6 @@
 // Our AdamW step beside the same step in plain PyTorch, which runs in a Python process; the two take turns.
 #include <map>
+#include <memory>
 
 #include "bench/contest.h"
 #include "bench/session.h"

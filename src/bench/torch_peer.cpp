@@ -4,7 +4,7 @@
 
 #include <cctype>
 #include <charconv>
-#include <stdexcept>
+#include <cstdlib>
 
 #include "lehi/runtime.h"
 
@@ -47,9 +47,8 @@ TorchPeer::TorchPeer(const std::string& python, const std::string& script, const
 double TorchPeer::seconds_of_steps(int steps) {
   process_.send(std::to_string(steps));
   const auto line = process_.read_line();
-  double seconds = 0.0;
-  const bool read = line && std::from_chars(line->data(), line->data() + line->size(), seconds).ec == std::errc();
-  if (!read || !(seconds > 0.0)) {
+  const double seconds = line ? std::strtod(line->c_str(), nullptr) : 0.0;
+  if (!(seconds > 0.0)) {
     const std::string reason = line ? "it answered '" + *line + "'" : process_.last_error();
     throw NoTorch(fmt::format("{} stopped in the middle of its steps: {}", python_, reason));
   }

@@ -1,7 +1,8 @@
 // Training steps in plain PyTorch (bench/torch_steps.py), in a Python process that answers when it is asked.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include "bench/coprocess.h"

@@ -2,7 +2,7 @@
 // does around the sweep (norms, non-finite numbers). Rules with a probe get one at every step, the dearer case.
 #include <torch/optim/adamw.h>
 
-#include <cmath>
+#include <array>
 #include <memory>
 
 #include "bench/contest.h"

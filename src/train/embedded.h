@@ -8,7 +8,8 @@
 
 namespace lehi::train {
 
-/// The text of a file by its name in configs/, e.g. "paper/mnist.toml", or "web/dist/report.html", "bench/torch_steps.py".
+/// The text of a file by its name in configs/, e.g. "paper/mnist.toml", or "web/dist/report.html",
+/// "bench/torch_steps.py".
 std::optional<std::string_view> embedded_text(std::string_view name);
 
 /// The names of all of them.
