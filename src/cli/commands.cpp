@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "cli/arguments.h"
+#include "cli/bench.h"
 #include "cli/bound.h"
 #include "cli/command.h"
 #include "cli/compare.h"
@@ -79,6 +80,8 @@ const std::vector<Command>& commands() {
       {"eval", "loss and perplexity, or accuracy, of given weights on a task", call<parse_eval, run_eval>},
       {"doctor", "what this machine gives: cores, threads, BLAS kernel, measured speed, warnings",
        call<parse_doctor, run_doctor>},
+      {"bench", "how fast this build is here: ratios with bounds, beside plain loops and PyTorch",
+       call<parse_bench, run_bench>},
       {"list", "the tasks, optimizers, losses or probes that exist", call<parse_list, run_list>},
       {"loss", "value, gradient, probe and second derivatives of a loss at given predictions",
        call<parse_loss, run_loss>},

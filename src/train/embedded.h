@@ -1,5 +1,5 @@
 // What is built into the program, so that it works wherever it is copied to: the files of configs/, the report page of
-// web/, and its source's revision.
+// web/, the PyTorch script of bench/, and its source's revision.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,8 @@
 
 namespace lehi::train {
 
-/// The text of a file by its name in configs/, e.g. "paper/mnist.toml", or "web/dist/report.html".
+/// The text of a file by its name in configs/, e.g. "paper/mnist.toml", or "web/dist/report.html",
+/// "bench/torch_steps.py".
 std::optional<std::string_view> embedded_text(std::string_view name);
 
 /// The names of all of them.

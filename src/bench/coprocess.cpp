@@ -1,0 +1,122 @@
+#include "bench/coprocess.h"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+
+namespace lehi::bench {
+namespace {
+
+std::vector<std::string> changed_environment(const Coprocess::Environment& changes) {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!changes.contains(text.substr(0, text.find('=')))) entries.push_back(text);
+  }
+  for (const auto& [name, value] : changes) {
+    if (value) entries.push_back(name + "=" + *value);
+  }
+  return entries;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (auto& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Between fork and exec: only calls that are safe there.
+[[noreturn]] void become_program(const char* program, char** arguments, char** variables, int talk, int errors,
+                                 pid_t parent) {
+  constexpr int cannot_start = 127;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(cannot_start);
+  ::dup2(talk, STDIN_FILENO);
+  ::dup2(talk, STDOUT_FILENO);
+  ::dup2(errors, STDERR_FILENO);
+  environ = variables;
+  ::execvp(program, arguments);
+  const char* reason = ::strerrordesc_np(errno);
+  for (const char* text : {"cannot start ", program, ": ", reason == nullptr ? "?" : reason, "\n"}) {
+    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+  }
+  ::_exit(cannot_start);
+}
+
+}  // namespace
+
+Coprocess::Coprocess(const std::string& program, std::vector<std::string> arguments, const Environment& changes) {
+  auto entries = changed_environment(changes);
+  arguments.insert(arguments.begin(), program);
+  const auto argument_pointers = pointers_to(arguments);
+  const auto variable_pointers = pointers_to(entries);
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw std::system_error(errno, std::generic_category(), "socketpair");
+  }
+  errors_ = ::memfd_create("lehi-errors", MFD_CLOEXEC);
+  const pid_t parent = ::getpid();
+  process_ = ::fork();
+  if (process_ == 0) {
+    become_program(program.c_str(), const_cast<char**>(argument_pointers.data()),  // NOLINT: execvp's old signature
+                   const_cast<char**>(variable_pointers.data()), ends[1], errors_, parent);
+  }
+  const int error = errno;
+  ::close(ends[1]);
+  talk_ = ends[0];
+  if (process_ < 0) throw std::system_error(error, std::generic_category(), "fork");
+}
+
+Coprocess::~Coprocess() {
+  ::close(talk_);
+  ::kill(process_, SIGKILL);
+  ::waitpid(process_, nullptr, 0);
+  if (errors_ >= 0) ::close(errors_);
+}
+
+void Coprocess::send(std::string_view line) {
+  const std::string text = std::string(line) + "\n";
+  // It is a few bytes into an empty buffer; a process that has ended must not end this one by a signal.
+  if (::send(talk_, text.data(), text.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET) {
+    throw std::system_error(errno, std::generic_category(), "send");
+  }
+}
+
+std::optional<std::string> Coprocess::read_line() {
+  while (true) {
+    if (const auto end = rest_.find('\n'); end != std::string::npos) {
+      std::string line = rest_.substr(0, end);
+      rest_.erase(0, end + 1);
+      return line;
+    }
+    std::array<char, 4096> buffer{};
+    const auto size = ::recv(talk_, buffer.data(), buffer.size(), 0);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return {};
+    rest_.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+}
+
+std::string Coprocess::last_error() const {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (true) {
+    const auto size = ::pread(errors_, buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
+    if (size <= 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const auto begin = text.rfind('\n');
+  return begin == std::string::npos ? text : text.substr(begin + 1);
+}
+
+}  // namespace lehi::bench

@@ -1,0 +1,198 @@
+// The weight update of 124 million float32 weights in GPT-2 small's shapes, through lehi::Optimizer with all that it
+// does around the sweep (norms, non-finite numbers). Rules with a probe get one at every step, the dearer case.
+#include <torch/optim/adamw.h>
+
+#include <array>
+#include <memory>
+
+#include "bench/contest.h"
+#include "bench/difference.h"
+#include "bench/session.h"
+#include "bench/streams.h"
+#include "lehi/cross_entropy.h"
+#include "lehi/presets.h"
+#include "model/gpt2.h"
+
+namespace lehi::bench {
+namespace {
+
+using torch::Tensor;
+
+constexpr std::array updated_presets = {Preset::adamw, Preset::lehi, Preset::lehi_gn, Preset::sophia_g};
+
+// Weights with their g and s, each a view of one long tensor.
+struct Arrays {
+  Tensor w, g, s;
+  Tensors weights, gradients, probes;
+};
+
+Arrays make_arrays(const std::vector<std::vector<std::int64_t>>& shapes) {
+  std::int64_t size = 0;
+  for (const auto& sizes : shapes) size += c10::multiply_integers(sizes);
+  torch::manual_seed(0);
+  Arrays arrays{.w = torch::rand({size}), .g = torch::rand({size}), .s = torch::rand({size})};
+  std::int64_t first = 0;
+  for (const auto& sizes : shapes) {
+    const std::int64_t some = c10::multiply_integers(sizes);
+    const auto part = [&](const Tensor& whole) { return whole.narrow(0, first, some).view(sizes); };
+    arrays.weights.push_back(part(arrays.w));
+    arrays.gradients.push_back(part(arrays.g));
+    arrays.probes.push_back(part(arrays.s));
+    first += some;
+  }
+  return arrays;
+}
+
+Options updating(Preset which, double lr) {
+  Options options = preset(which);
+  options.recipe.schedule = {};  // a probe at every step
+  options.group.lr = lr;
+  return options;
+}
+
+// A network whose pull-back costs nothing: it delivers what is there.
+class Ready {
+ public:
+  explicit Ready(const Arrays& arrays) {
+    network_.predictions = torch::tensor({{0.1, 0.2, 0.3}}, torch::kFloat32);
+    network_.pull_back = [&arrays](const Tensors& cotangents, const Differentiable::Deliver& deliver) {
+      for (std::size_t i = 0; i < arrays.weights.size(); ++i) {
+        Tensors pulled = {arrays.gradients[i]};
+        if (cotangents.size() == 2) pulled.push_back(arrays.probes[i]);
+        deliver(arrays.weights[i], pulled);
+      }
+    };
+  }
+
+  void step(Optimizer& optimizer) const { optimizer.step(network_, loss_, targets_); }
+
+ private:
+  Differentiable network_;
+  CrossEntropy loss_;
+  Tensor targets_ = torch::zeros({1}, torch::kInt64);
+};
+
+void give_gradients(const Arrays& arrays) {
+  for (std::size_t i = 0; i < arrays.weights.size(); ++i) {
+    Tensor weight = arrays.weights[i];
+    weight.mutable_grad() = arrays.gradients[i];
+  }
+}
+
+std::unique_ptr<torch::optim::Optimizer> torch_adamw(const Arrays& arrays, double lr) {
+  const GroupOptions group = preset(Preset::adamw).group;
+  return std::make_unique<torch::optim::AdamW>(
+      arrays.weights,
+      torch::optim::AdamWOptions(lr).betas({group.beta1, group.beta2}).eps(group.eps).weight_decay(group.weight_decay));
+}
+
+// torch's own contract: gradients are in .grad(), and the closure says what the loss was.
+void step_by_gradients(torch::optim::Optimizer& optimizer) {
+  static const Tensor loss = torch::zeros({});
+  optimizer.step([] { return loss; });
+}
+
+// The same numbers in memory that the fused sweep does not take, so that the optimizer turns to its plain version.
+Arrays scattered(const Arrays& arrays) {
+  Arrays copy = arrays;
+  for (Tensor& weight : copy.weights) weight = torch::stack({weight, weight}, -1).select(-1, 0);
+  return copy;
+}
+
+// Three steps of ours and of the plain version from the same weights; sizes that no vector length divides.
+double update_difference(Preset which) {
+  constexpr double lr = 0.1;
+  constexpr int steps = 3;
+  const Arrays arrays = make_arrays({{100'003}, {257, 129}, {7}, {1}});
+  Arrays plain = scattered(arrays);
+  give_gradients(arrays);
+  give_gradients(plain);
+  Tensors before;
+  for (const Tensor& weight : arrays.weights) before.push_back(weight.clone());
+  Optimizer ours(arrays.weights, updating(which, lr));
+  const Ready network(arrays);
+  const Ready plain_network(plain);
+  std::unique_ptr<torch::optim::Optimizer> theirs;
+  if (which == Preset::adamw) {
+    theirs = torch_adamw(plain, lr);
+  } else {
+    theirs = std::make_unique<Optimizer>(plain.weights, updating(which, lr));
+  }
+  for (int i = 0; i < steps; ++i) {
+    if (which == Preset::adamw) {
+      step_by_gradients(ours);
+      step_by_gradients(*theirs);
+    } else {
+      network.step(ours);
+      plain_network.step(static_cast<Optimizer&>(*theirs));
+    }
+  }
+  Tensors changes;
+  Tensors plain_changes;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    changes.push_back(arrays.weights[i] - before[i]);
+    plain_changes.push_back(plain.weights[i] - before[i]);
+  }
+  return largest_difference(changes, plain_changes);
+}
+
+std::string check_update_of(Session& session, Preset which) {
+  constexpr double tolerance = 1e-5;  // float32: a few units in the last place, of three changes that add up
+  return session.check(fmt::format("update/{}", name(which)), tolerance, [&] { return update_difference(which); });
+}
+
+}  // namespace
+
+void check_update(Session& session) {
+  for (const Preset which : updated_presets) check_update_of(session, which);
+}
+
+void measure_update(Session& session) {
+  constexpr double lr = 1e-6;
+  const int rounds = session.rounds(9);
+  session.progress().say("124 million weights", 0);
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const auto& parameter : model::gpt2_parameters({})) shapes.push_back(parameter.sizes);
+  const Arrays arrays = make_arrays(shapes);
+  give_gradients(arrays);
+  const std::int64_t size = arrays.w.numel();
+  const Ready network(arrays);
+  {
+    Tensor w = torch::zeros({size});
+    Tensor m = torch::zeros({size});
+    Tensor v = torch::zeros({size});
+    double from = 0.1;
+    for (const Preset which : updated_presets) {
+      const std::string problem = check_update_of(session, which);
+      Optimizer optimizer(arrays.weights, updating(which, lr));
+      const bool probes = which != Preset::adamw;
+      Contest contest;
+      contest.add("ours", [&] {
+        if (probes) {
+          network.step(optimizer);
+        } else {
+          step_by_gradients(optimizer);
+        }
+      });
+      contest.add("stream", [&] {
+        stream_update(w.data_ptr<float>(), m.data_ptr<float>(), v.data_ptr<float>(), arrays.g.data_ptr<float>(),
+                      probes ? arrays.s.data_ptr<float>() : nullptr, size);
+      });
+      const auto times = contest.run(rounds, session.rounds_of(std::string(name(which)), rounds, from, from + 0.15));
+      session.add({fmt::format("update/{}", name(which)), times.ratio({{"ours"}}, {{"stream"}}), "x stream",
+                   at_most(1.25), problem});
+      from += 0.15;
+    }
+  }
+  const std::string problem = check_update_of(session, Preset::adamw);
+  Optimizer ours(arrays.weights, updating(Preset::adamw, lr));
+  const auto theirs = torch_adamw(arrays, lr);
+  Contest contest;
+  contest.add("ours", [&] { step_by_gradients(ours); });
+  contest.add("torch", [&] { step_by_gradients(*theirs); });
+  const auto times = contest.run(rounds, session.rounds_of("torch::optim::AdamW", rounds, 0.7, 1.0));
+  session.add({"update/torch-adamw", times.ratio({{"torch"}}, {{"ours"}}), "x ours", at_least(4), problem});
+  session.add({"update/adamw-seconds", times.median_of("ours"), "s"});
+}
+
+}  // namespace lehi::bench

@@ -1,0 +1,109 @@
+// The protocol with another program; a shell stands in for Python. `sh -c SCRIPT MODEL THREADS` sees them as $0 and $1.
+#include "bench/torch_peer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "bench/memory.h"
+#include "bench/session.h"
+#include "support/support.h"
+
+namespace lehi::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::message_of;
+using Tuning = TorchPeer::Setup;
+
+constexpr const char* shell = "/bin/sh";
+
+TEST(Coprocess, AnswersLineByLine) {
+  Coprocess process(shell, {"-c", "while read -r line; do echo \"got $line\"; done"});
+  process.send("one");
+  EXPECT_EQ(process.read_line(), "got one");
+  process.send("two");
+  process.send("three");
+  EXPECT_EQ(process.read_line(), "got two");
+  EXPECT_EQ(process.read_line(), "got three");
+}
+
+TEST(Coprocess, SeesAChangedEnvironment) {
+  ::setenv("LEHI_BENCH_HIDDEN", "1", 1);
+  Coprocess process(shell, {"-c", "echo \"${LEHI_BENCH_HIDDEN-none} $LEHI_BENCH_SHOWN\""},
+                    {{"LEHI_BENCH_HIDDEN", std::nullopt}, {"LEHI_BENCH_SHOWN", "here"}});
+  EXPECT_EQ(process.read_line(), "none here");
+  ::unsetenv("LEHI_BENCH_HIDDEN");
+}
+
+TEST(Coprocess, EndsWithItsLastError) {
+  Coprocess process(shell, {"-c", "echo first >&2; echo second >&2; exit 3"});
+  EXPECT_EQ(process.read_line(), std::nullopt);
+  EXPECT_EQ(process.last_error(), "second");
+  process.send("nobody hears this");
+  EXPECT_EQ(process.read_line(), std::nullopt);
+}
+
+TEST(Coprocess, SaysWhatCannotBeStarted) {
+  Coprocess process("/no/such/program", {});
+  EXPECT_EQ(process.read_line(), std::nullopt);
+  EXPECT_EQ(process.last_error(), "cannot start /no/such/program: No such file or directory");
+}
+
+TEST(TorchPeer, TellsSecondsOfOneStep) {
+  TorchPeer peer(shell, "echo ready 39760; while read -r n; do echo \"$n.5\"; done", "mnist", Tuning::tuned);
+  EXPECT_EQ(peer.parameters(), 39760);
+  EXPECT_DOUBLE_EQ(peer.seconds_of_steps(4), 4.5 / 4);
+  EXPECT_DOUBLE_EQ(peer.seconds_of_steps(1), 1.5);
+}
+
+TEST(TorchPeer, KnowsModelThreadsAndKernel) {
+  const auto answer = [](Tuning setup) {
+    return message_of([&] { TorchPeer(shell, "echo \"$0 $1 ${OMP_NUM_THREADS-own}\" >&2; exit 1", "gpt2", setup); });
+  };
+  EXPECT_THAT(answer(Tuning::installed), HasSubstr("gpt2 0 own"));
+  EXPECT_THAT(answer(Tuning::tuned), ::testing::ContainsRegex("gpt2 ([0-9]+) [0-9]+"));
+}
+
+TEST(TorchPeer, SaysInOneSentenceWhyThereIsNoTorch) {
+  EXPECT_THAT(message_of([] {
+                TorchPeer(shell, "echo \"ModuleNotFoundError: No module named 'torch'\" >&2; exit 1", "gpt2",
+                          Tuning::tuned);
+              }),
+              HasSubstr("could not train with torch: ModuleNotFoundError: No module named 'torch'"));
+  EXPECT_THAT(message_of([] { TorchPeer("/no/python3", "", "gpt2", Tuning::tuned); }),
+              HasSubstr("cannot start /no/python3"));
+  TorchPeer ends(shell, "echo ready 1; read -r n; echo killed >&2", "gpt2", Tuning::tuned);
+  EXPECT_THAT(message_of([&] { ends.seconds_of_steps(1); }), HasSubstr("in the middle of its steps: killed"));
+  TorchPeer babbles(shell, "echo ready 1; read -r n; echo nonsense", "gpt2", Tuning::tuned);
+  EXPECT_THAT(message_of([&] { babbles.seconds_of_steps(1); }), HasSubstr("it answered 'nonsense'"));
+}
+
+TEST(TorchTopic, WithoutPythonItsFiguresAreLeftOut) {
+  std::ostringstream err;
+  const Settings settings{.topics = {"torch"}, .python = "/no/python3"};
+  Progress progress(err, expected_seconds(settings));
+  Session session(settings, progress, err);
+  run_topics(session);
+  EXPECT_TRUE(session.figures().empty());
+  ASSERT_EQ(session.unmeasured().size(), 3U);
+  EXPECT_EQ(session.unmeasured()[0].name, "torch/mnist-installed");
+  EXPECT_TRUE(session.unmeasured()[0].bounded);
+  EXPECT_THAT(session.unmeasured()[0].reason, HasSubstr("/no/python3"));
+}
+
+TEST(MemoryTopic, TakesPeaksFromProcessesOfTheirOwn) {
+  std::ostringstream err;
+  // Stands in for this program: echoes its arguments, which are no number.
+  const Settings settings{.topics = {"memory"}, .program = "/bin/echo"};
+  Progress progress(err, expected_seconds(settings));
+  Session session(settings, progress, err);
+  run_topics(session);
+  EXPECT_TRUE(session.figures().empty());
+  EXPECT_EQ(session.unmeasured().size(), 5U);
+  EXPECT_THAT(message_of([] { peak_of_steps("lehy"); }), HasSubstr("no way 'lehy'"));
+}
+
+}  // namespace
+}  // namespace lehi::bench
