@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -55,7 +56,31 @@ Norms contiguous_norms(const T* x, std::int64_t size) {
   return total;
 }
 
+template <class T>
+LEHI_CLONES bool chunk_is_finite(const T* x, std::int64_t size) {
+  return all_finite(x, size);
+}
+
+template <class T>
+bool contiguous_is_finite(const T* x, std::int64_t size) {
+  std::atomic<bool> finite = true;
+  at::parallel_for(0, size, 4 * chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end && finite; i += chunk) {
+      if (!chunk_is_finite(x + i, std::min(chunk, end - i))) finite = false;
+    }
+  });
+  return finite;
+}
+
 }  // namespace
+
+bool is_finite(const torch::Tensor& tensor) {
+  if (tensor.is_cpu() && tensor.is_contiguous()) {
+    if (tensor.scalar_type() == torch::kFloat32) return contiguous_is_finite(tensor.data_ptr<float>(), tensor.numel());
+    if (tensor.scalar_type() == torch::kFloat64) return contiguous_is_finite(tensor.data_ptr<double>(), tensor.numel());
+  }
+  return norms(tensor).finite;
+}
 
 Norms norms(const torch::Tensor& tensor) {
   const torch::NoGradGuard no_grad;

@@ -13,4 +13,7 @@ struct Norms {
 
 Norms norms(const torch::Tensor& tensor);
 
+/// No NaN, no infinity: a pass that costs less than norms().
+bool is_finite(const torch::Tensor& tensor);
+
 }  // namespace lehi::kernels

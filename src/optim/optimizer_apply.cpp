@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "kernels/norms.h"
-#include "kernels/vector_math.h"
 #include "lehi/error.h"
 #include "lehi/optimizer.h"
 #include "lehi/torch_compat.h"
@@ -16,20 +15,6 @@ namespace lehi {
 using torch::Tensor;
 
 namespace {
-
-LEHI_CLONES bool values_are_finite(const float* values, std::int64_t size) { return kernels::all_finite(values, size); }
-LEHI_CLONES bool values_are_finite(const double* values, std::int64_t size) {
-  return kernels::all_finite(values, size);
-}
-
-// All that is asked of s: a pass that costs less than its norms.
-bool is_finite(const Tensor& tensor) {
-  if (tensor.is_cpu() && tensor.is_contiguous()) {
-    if (tensor.scalar_type() == torch::kFloat32) return values_are_finite(tensor.data_ptr<float>(), tensor.numel());
-    if (tensor.scalar_type() == torch::kFloat64) return values_are_finite(tensor.data_ptr<double>(), tensor.numel());
-  }
-  return kernels::norms(tensor).finite;
-}
 
 // How many entries are below a limit, in pieces: a mask of all would be memory that a large model does not have.
 double entries_below(const Tensor& values, double limit) {
@@ -52,7 +37,7 @@ void Optimizer::measure(const Pulled& pulled, std::size_t index, Measured& measu
   measured.squares += g.sum_of_squares;
   measured.largest[group] = std::max(measured.largest[group], g.largest);
   const bool has_probe = !pulled.s.empty() && pulled.s[index].defined();
-  const bool probe_finite = !has_probe || is_finite(pulled.s[index]);
+  const bool probe_finite = !has_probe || kernels::is_finite(pulled.s[index]);
   if (measured.culprit.empty() && (!g.finite || !probe_finite)) {
     measured.culprit =
         fmt::format("the {} of {}", g.finite ? "probe" : "gradient", parameter_name(group, members_.places[index]));
