@@ -95,7 +95,7 @@ GrowthModel middle(std::int64_t rows, std::int64_t tokens, std::int64_t vocabula
 }  // namespace
 
 void measure_growth(Session& session) {
-  const int rounds = session.rounds(5);
+  const int rounds = session.rounds(3);
   const std::string problem =
       session.check("step/gpt2", workload_tolerance, [] { return workload_difference("gpt2"); });
 

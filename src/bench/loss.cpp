@@ -106,8 +106,9 @@ void measure_loss(Session& session) {
   });
   const int rounds = session.rounds(7);
   const auto times = contest.run(rounds, session.rounds_of("ours", rounds, 0.15, 0.4));
-  contest.add("torch", [&] { torch_loss(problem.logits, problem.targets); });
-  const int few = session.rounds(3);  // a turn of torch's takes several seconds
+  contest.add(
+      "torch", [&] { torch_loss(problem.logits, problem.targets); }, 1, [] {});
+  const int few = session.rounds(3);  // a turn of torch's takes ten seconds: no warm-up of its own either
   const auto beside = contest.run(few, session.rounds_of("torch's autodiff", few, 0.4, 1.0));
   session.add({"loss/imitation", times.ratio({{"imitation"}}, {{"stream"}}), "x stream", at_most(2), imitation});
   session.add(

@@ -25,7 +25,7 @@ void measure_machine(Session& session) {
       "adamw", [&] { workload.step(adamw); }, 1, [&] { workload.warm_up(adamw); });
   contest.add(
       "product", [&] { torch::mm_out(c, a, b); }, products);
-  const int rounds = session.rounds(5);
+  const int rounds = session.rounds(3);
   const auto times = contest.run(rounds, session.rounds_of("AdamW beside matrix products", rounds, 0.2, 1.0));
   const double step_operations = 6.0 * static_cast<double>(model::parameter_count(*workload.network)) * rows * tokens;
   const double product_operations = 2.0 * n * n * n;

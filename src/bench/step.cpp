@@ -83,11 +83,12 @@ void measure_model(Session& session, const StepPlan& plan, double from, double t
   Optimizer sophia = make_refreshing(workload, Preset::sophia_g);
 
   Contest contest;
-  add_plain_turns(contest, workload, adamw, workload.steps_a_turn);
   add_plain_turns(contest, workload, lehi, workload.steps_a_turn);
   if (plan.bounds.backward) {
     contest.add_timed({"backward"}, [&]() -> std::vector<double> { return {seconds_of_backward(workload)}; });
   }
+  // In the middle: nobody's turn is far from that of the one whom all are compared with.
+  add_plain_turns(contest, workload, adamw, workload.steps_a_turn);
   // Its period is two steps: the probe, then the gradient.
   add_plain_turns(contest, workload, lehibrid, std::max(2, workload.steps_a_turn));
   const auto gn_sum = add_refreshing(contest, workload, lehi_gn);

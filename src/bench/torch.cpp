@@ -75,7 +75,7 @@ void measure_torch(Session& session) {
       {"mnist", "MNIST's MLP, batch 128", [] { return mnist_workload(128); }, installed, at_least(3), tuned, 11}, 0.0,
       0.1);
   measure_beside(session,
-                 {"resnet", "ResNet-18, batch 64", [] { return resnet_workload(64); }, tuned, at_least(1), {}, 5}, 0.1,
+                 {"resnet", "ResNet-18, batch 64", [] { return resnet_workload(64); }, tuned, at_least(1), {}, 3}, 0.1,
                  0.4);
   measure_beside(
       session,

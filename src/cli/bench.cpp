@@ -85,7 +85,7 @@ BenchConfig parse_bench(const Arguments& arguments) {
   BenchConfig config;
   std::string only;
   CLI::App app(
-      "Measures this build on this machine, in about eight minutes on two cores: ratios of times taken side by side, "
+      "Measures this build on this machine, in about ten minutes on two cores: ratios of times taken side by side, "
       "each beside the bound that it must keep. What is timed is first compared with its plain version.",
       "lehi bench");
   app.add_flag("--json", config.json, "print a JSON list of {name, value, unit, bound, ok}");
