@@ -14,8 +14,8 @@ using bench::at_least;
 using bench::at_most;
 using ::testing::HasSubstr;
 
-Result shown(const BenchConfig& config, const std::vector<bench::Figure>& figures,
-             const std::vector<bench::Unmeasured>& unmeasured = {}) {
+Result printed_figures(const BenchConfig& config, const std::vector<bench::Figure>& figures,
+                       const std::vector<bench::Unmeasured>& unmeasured = {}) {
   std::ostringstream out;
   std::ostringstream err;
   const int code = print_figures(config, figures, unmeasured, out, err);
@@ -53,10 +53,10 @@ TEST(Bench, RefusesWhatItDoesNotKnow) {
 }
 
 TEST(Bench, TableShowsBoundsGroupedByTopic) {
-  const auto result = shown({}, {{"update/adamw", 1.1, "x stream", at_most(1.25)},
-                                 {"update/lehi", 1.5, "x stream", at_most(1.25)},
-                                 {"update/adamw-seconds", 0.1, "s"},
-                                 {"loss/torch", 19.24, "x ours", at_least(5), "loss/imitation differs"}});
+  const auto result = printed_figures({}, {{"update/adamw", 1.1, "x stream", at_most(1.25)},
+                                           {"update/lehi", 1.5, "x stream", at_most(1.25)},
+                                           {"update/adamw-seconds", 0.1, "s"},
+                                           {"loss/torch", 19.24, "x ours", at_least(5), "loss/imitation differs"}});
   EXPECT_EQ(result.out,
             "name                  value  unit      bound\n"
             "update/adamw          1.1    x stream  <= 1.25  ok\n"
@@ -70,21 +70,21 @@ TEST(Bench, TableShowsBoundsGroupedByTopic) {
 
 TEST(Bench, CheckFailsForAMissedBound) {
   const BenchConfig config{.check = true};
-  EXPECT_EQ(shown(config, {{"a/b", 1.0, "x", at_most(2)}}).code, done);
-  EXPECT_EQ(shown(config, {{"a/b", 3.0, "x", at_most(2)}}).code, 1);
-  EXPECT_EQ(shown(config, {{"a/b", 1.0, "x", at_most(2), "wrong"}}).code, 1);
+  EXPECT_EQ(printed_figures(config, {{"a/b", 1.0, "x", at_most(2)}}).code, done);
+  EXPECT_EQ(printed_figures(config, {{"a/b", 3.0, "x", at_most(2)}}).code, 1);
+  EXPECT_EQ(printed_figures(config, {{"a/b", 1.0, "x", at_most(2), "wrong"}}).code, 1);
 }
 
 TEST(Bench, CheckFailsForABoundThatWasNotMeasured) {
   const BenchConfig config{.check = true};
   const std::vector<bench::Figure> figures = {{"a/b", 1.0, "x", at_most(2)}};
-  const auto result =
-      shown(config, figures, {{"torch/mnist-tuned", "there is no torch"}, {"torch/gpt2-tuned", "there is no torch"}});
+  const auto result = printed_figures(
+      config, figures, {{"torch/mnist-tuned", "there is no torch"}, {"torch/gpt2-tuned", "there is no torch"}});
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.err,
             "lehi: not measured: torch/mnist-tuned, torch/gpt2-tuned: there is no torch\n"
             "lehi: a bound that was not measured has not been met\n");
-  EXPECT_EQ(shown(config, figures, {{"memory/lehi-peak", "why", false}}).code, done);
+  EXPECT_EQ(printed_figures(config, figures, {{"memory/lehi-peak", "why", false}}).code, done);
 }
 
 TEST(Bench, CorrectnessPrintsAListOfItsComparisons) {
