@@ -63,7 +63,7 @@ struct GroupDiagnostics {
 /// What happened in the last step.
 struct StepReport {
   std::int64_t step = 0;
-  double value = 0.0;             ///< mean loss, regulariser included
+  double value = 0.0;             ///< mean loss, regulariser included; NaN where step() saw no loss
   double count = 0.0;             ///< what the first term's mean divided by (B in Sophia-G)
   bool refreshed = false;         ///< new s^2 was accumulated
   bool second_pull_back = false;  ///< v was pulled back
@@ -181,6 +181,7 @@ class Optimizer : public torch::optim::Optimizer {
     double g_factor = 1.0;  // still to be multiplied into g
     double s_factor = 1.0;  // still to be multiplied into s
     double value = 0.0;
+    bool value_known = true;  // not where gradients came from .grad() without a closure
     double count = 0.0;
   };
 
@@ -215,7 +216,7 @@ class Optimizer : public torch::optim::Optimizer {
   Pulled pull_terms(const std::vector<Term>& terms, const Refresh& refresh, bool keep_graph,
                     const Differentiable* network);
   Pulled gather_accumulated(const Refresh& refresh);
-  Pulled gather_gradients(double value);
+  Pulled gather_gradients(const torch::Tensor& value);
   void add_regulariser(const torch::Tensor& regulariser, bool keep_graph, Pulled& pulled);
   void scale_term(const Term& term, std::size_t index, bool alone, Pulled& pulled);
   double step_during_pull_back(const Term& term, const Refresh& refresh, const Differentiable& network);

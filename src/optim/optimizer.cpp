@@ -387,9 +387,11 @@ void Optimizer::add_regulariser(const Tensor& regulariser, bool keep_graph, Pull
   pulled.value += regulariser.detach().item<double>();
 }
 
-Optimizer::Pulled Optimizer::gather_gradients(double value) {
+// value: what the closure returned; undefined without one.
+Optimizer::Pulled Optimizer::gather_gradients(const Tensor& value) {
   Pulled pulled;
-  pulled.value = value;
+  pulled.value_known = value.defined();
+  pulled.value = value.defined() ? value.detach().item<double>() : std::numeric_limits<double>::quiet_NaN();
   pulled.count = 1.0;
   for (const Tensor& parameter : all_parameters()) {
     const Tensor& gradient = parameter.grad();
@@ -418,8 +420,7 @@ Tensor Optimizer::step(LossClosure closure) {
     const torch::AutoGradMode with_grad(true);
     value = closure();
   }
-  apply(gather_gradients(value.defined() ? value.detach().item<double>() : std::numeric_limits<double>::quiet_NaN()),
-        next_refresh());
+  apply(gather_gradients(value), next_refresh());
   return value;
 }
 

@@ -53,7 +53,7 @@ bool Optimizer::report_norms(const Pulled& pulled, const Measured& measured) {
   }
   report_.gradient_norm = std::sqrt(measured.squares) * pulled.g_factor;
   report_.gradient_inf_norm = largest * pulled.g_factor;
-  report_.non_finite = !measured.culprit.empty() || !std::isfinite(pulled.value);
+  report_.non_finite = !measured.culprit.empty() || (pulled.value_known && !std::isfinite(pulled.value));
   if (report_.non_finite) {
     report_.gradient_norm = report_.gradient_inf_norm = std::numeric_limits<double>::quiet_NaN();
     if (options_.non_finite == NonFinite::raise) {

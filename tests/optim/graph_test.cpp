@@ -1,5 +1,6 @@
 // What a step touches and what it leaves alone: frozen parameters, parameters outside the graph, another optimizer's
 // parameters, .grad(), the probe when there is a regulariser; and torch's own closure contract.
+#include "lehi/error.h"
 #include "optim/fixtures.h"
 
 namespace lehi::testing {
@@ -109,6 +110,36 @@ TEST(Graph, AnL2RegulariserIsTorchAdamsWeightDecay) {
     reference.step();
   }
   expect_close(weights, flat(expected), 1e-12, 50);
+}
+
+// zero_grad(); backward(); step(): what a program written for torch's optimizers does.
+TEST(Graph, GradientsAloneStepAsTorchDoes) {
+  const auto problem = make_problem("network", torch::kFloat64);
+  for (const auto policy : {NonFinite::raise, NonFinite::skip, NonFinite::record}) {
+    const auto weights = fresh(problem.start);
+    const auto expected = fresh(problem.start);
+    AdamW optimizer(weights, AdamWOptions(0.01).non_finite(policy));
+    torch::optim::AdamW reference(expected, torch::optim::AdamWOptions(0.01));
+    for (std::int64_t step = 1; step <= 20; ++step) {
+      optimizer.zero_grad();
+      problem.value_at(weights, step).backward();
+      optimizer.step();
+      EXPECT_TRUE(std::isnan(optimizer.report().value));
+      EXPECT_FALSE(optimizer.report().non_finite || optimizer.report().skipped);
+      reference.zero_grad();
+      problem.value_at(expected, step).backward();
+      reference.step();
+    }
+    expect_close(weights, flat(expected), 1e-12, 20);
+    // A gradient that is not finite is still found.
+    weights[0].mutable_grad().fill_(std::nan(""));
+    if (policy == NonFinite::raise) {
+      EXPECT_THROW(optimizer.step(), NonFiniteError);
+    } else {
+      optimizer.step();
+      EXPECT_TRUE(optimizer.report().non_finite);
+    }
+  }
 }
 
 TEST(Graph, AClosureStepsGradientRecipesAsTorchDoes) {
