@@ -28,9 +28,8 @@ std::int64_t peak_of_steps(const std::string& way) {
     const auto inputs = random();
     step = torch_gpt2_step(inputs, random());
   } else if (way == "lehi" || way == "low-memory") {
-    // As `lehi train --low-memory --set model.recompute=true` does it.
-    const bool low = way == "low-memory";
-    const auto workload = std::make_shared<Workload>(gpt2_workload({}, rows, tokens, /*recompute=*/low));
+    const auto workload = std::make_shared<Workload>(gpt2_workload({}, rows, tokens));
+    const bool low = way == "low-memory";  // as `lehi train --low-memory` does it
     Options options = still(Preset::lehi);
     options.update_during_pull_back = low;
     if (low) options.non_finite = NonFinite::record;
