@@ -13,29 +13,57 @@ namespace {
 
 constexpr std::int64_t activation_grain = 1 << 14;
 
-template <class T>
+template <class T, bool with_slope>
 LEHI_CLONES void gelu_range(T* x, T* y, std::int64_t begin, std::int64_t end) {
   constexpr T root = T(0.79788456080286535588);  // sqrt(2 / pi)
   constexpr T cubic = T(0.044715);
+#pragma GCC ivdep  // different tensors
   for (std::int64_t i = begin; i < end; ++i) {
     const T value = x[i];
     const T square = value * value;
     const T s = sigmoid(T(2) * root * value * (T(1) + cubic * square));
     y[i] = value * s;
-    x[i] = s + value * s * (T(1) - s) * (T(2) * root) * (T(1) + T(3) * cubic * square);
+    if constexpr (with_slope) {
+      x[i] = s + value * s * (T(1) - s) * (T(2) * root) * (T(1) + T(3) * cubic * square);
+    }
   }
 }
 
-template <class T>
+template <class T, bool with_slopes>
 LEHI_CLONES void gated_range(T* gate, T* up, T* y, std::int64_t begin, std::int64_t end) {
+#pragma GCC ivdep  // different tensors
   for (std::int64_t i = begin; i < end; ++i) {
     const T value = gate[i];
     const T s = sigmoid(value);
     const T silu = value * s;
     y[i] = silu * up[i];
-    gate[i] = up[i] * (s + silu * (T(1) - s));
-    up[i] = silu;
+    if constexpr (with_slopes) {
+      gate[i] = up[i] * (s + silu * (T(1) - s));
+      up[i] = silu;
+    }
   }
+}
+
+template <bool with_slope>
+Tensor run_gelu(const Tensor& x) {
+  Tensor y = torch::empty_like(x);
+  by_dtype(x, [&]<class T>(T) {
+    at::parallel_for(0, x.numel(), activation_grain, [&](std::int64_t begin, std::int64_t end) {
+      gelu_range<T, with_slope>(x.data_ptr<T>(), y.data_ptr<T>(), begin, end);
+    });
+  });
+  return y;
+}
+
+template <bool with_slopes>
+Tensor run_gated(const Tensor& gate, const Tensor& up) {
+  Tensor y = torch::empty_like(gate);
+  by_dtype(gate, [&]<class T>(T) {
+    at::parallel_for(0, gate.numel(), activation_grain, [&](std::int64_t begin, std::int64_t end) {
+      gated_range<T, with_slopes>(gate.data_ptr<T>(), up.data_ptr<T>(), y.data_ptr<T>(), begin, end);
+    });
+  });
+  return y;
 }
 
 template <class T>
@@ -60,25 +88,10 @@ void multiply(const Tensor& cotangents, const Tensor& slope, const Tensor& out) 
 
 }  // namespace
 
-Tensor gelu_and_slope(Tensor& x) {
-  Tensor y = torch::empty_like(x);
-  by_dtype(x, [&]<class T>(T) {
-    at::parallel_for(0, x.numel(), activation_grain, [&](std::int64_t begin, std::int64_t end) {
-      gelu_range<T>(x.data_ptr<T>(), y.data_ptr<T>(), begin, end);
-    });
-  });
-  return y;
-}
-
-Gated gated_silu(Tensor gate, Tensor up) {
-  Tensor y = torch::empty_like(gate);
-  by_dtype(gate, [&]<class T>(T) {
-    at::parallel_for(0, gate.numel(), activation_grain, [&](std::int64_t begin, std::int64_t end) {
-      gated_range<T>(gate.data_ptr<T>(), up.data_ptr<T>(), y.data_ptr<T>(), begin, end);
-    });
-  });
-  return {y, std::move(gate), std::move(up)};
-}
+Tensor gelu(const Tensor& x) { return run_gelu<false>(x); }
+Tensor gelu_and_slope(Tensor& x) { return run_gelu<true>(x); }
+Tensor gated_silu(const Tensor& gate, const Tensor& up) { return run_gated<false>(gate, up); }
+Tensor gated_silu_and_slopes(Tensor& gate, Tensor& up) { return run_gated<true>(gate, up); }
 
 void multiply_by_slope(Tensor& cotangents, const Tensor& slope) { multiply(cotangents, slope, cotangents); }
 

@@ -18,14 +18,19 @@ namespace {
 constexpr std::int64_t norm_chunk = 32;
 
 template <class T>
-LEHI_CLONES void normalise_row(const T* x, std::int64_t width, const T* weight, const T* bias, T eps, T* y,
-                               T* statistics) {
+LEHI_CLONES void find_statistics(const T* x, std::int64_t width, bool centred, T eps, T* statistics) {
   const T count = static_cast<T>(width);
-  const T mean = bias == nullptr ? T(0) : sum_of<T>(width, [x](std::int64_t i) { return x[i]; }) / count;
+  const T mean = !centred ? T(0) : sum_of<T>(width, [x](std::int64_t i) { return x[i]; }) / count;
   const T square = sum_of<T>(width, [x, mean](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); }) / count;
-  const T r = T(1) / std::sqrt(square + eps);
   statistics[0] = mean;
-  statistics[1] = r;
+  statistics[1] = T(1) / std::sqrt(square + eps);
+}
+
+template <class T>
+LEHI_CLONES void normalise_row(const T* x, std::int64_t width, const T* weight, const T* bias, const T* statistics,
+                               T* y) {
+  const T mean = statistics[0];
+  const T r = statistics[1];
   if (bias == nullptr) {
     for (std::int64_t i = 0; i < width; ++i) y[i] = x[i] * r * weight[i];
   } else {
@@ -59,20 +64,31 @@ LEHI_CLONES void pull_back_row(const T* x, std::int64_t width, const T* weight, 
 Normalised normalise(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   const std::int64_t rows = x.size(0);
   const std::int64_t width = x.size(1);
-  Normalised result = {torch::empty_like(x), torch::empty({rows, 2}, x.options())};
+  const Tensor statistics = torch::empty({rows, 2}, x.options());
   by_dtype(x, [&]<class T>(T) {
-    const T* from = x.data_ptr<T>();
-    T* to = result.values.data_ptr<T>();
-    T* statistics = result.statistics.data_ptr<T>();
-    const T* shift = bias.defined() ? bias.data_ptr<T>() : nullptr;
     at::parallel_for(0, rows, norm_chunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
-        normalise_row<T>(from + row * width, width, weight.data_ptr<T>(), shift, static_cast<T>(eps), to + row * width,
-                         statistics + 2 * row);
+        find_statistics<T>(x.data_ptr<T>() + row * width, width, bias.defined(), static_cast<T>(eps),
+                           statistics.data_ptr<T>() + 2 * row);
       }
     });
   });
-  return result;
+  return {normalise_again(x, statistics, weight, bias), statistics};
+}
+
+Tensor normalise_again(const Tensor& x, const Tensor& statistics, const Tensor& weight, const Tensor& bias) {
+  const std::int64_t width = x.size(1);
+  Tensor y = torch::empty_like(x);
+  by_dtype(x, [&]<class T>(T) {
+    const T* shift = bias.defined() ? bias.data_ptr<T>() : nullptr;
+    at::parallel_for(0, x.size(0), norm_chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        normalise_row<T>(x.data_ptr<T>() + row * width, width, weight.data_ptr<T>(), shift,
+                         statistics.data_ptr<T>() + 2 * row, y.data_ptr<T>() + row * width);
+      }
+    });
+  });
+  return y;
 }
 
 NormGradients pull_back_normalise(const Tensor& x, const Tensor& statistics, const Tensor& weight, bool has_bias,

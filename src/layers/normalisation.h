@@ -18,6 +18,10 @@ struct Normalised {
 /// x [rows, width]; an undefined bias: the rms norm.
 Normalised normalise(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias, double eps);
 
+/// The same y from statistics that are known: what a pull-back does instead of keeping it.
+torch::Tensor normalise_again(const torch::Tensor& x, const torch::Tensor& statistics, const torch::Tensor& weight,
+                              const torch::Tensor& bias);
+
 /// One entry a cotangent; no biases in the rms norm.
 struct NormGradients {
   std::vector<torch::Tensor> weights;

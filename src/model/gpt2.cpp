@@ -44,27 +44,29 @@ Traced trace_gpt2_block(const Gpt2Block& block, const Tensor& input, const Pass&
   const Tensor x = input.reshape({-1, input.size(2)});
   const auto drop = [&](std::uint32_t site) { return dropout_at(block.dropout, pass, block.first_site + site); };
 
-  const layers::Normalised normed = block.norm1.run(x);
-  const Tensor joined = block.attention.run(normed.values);
+  const auto [normed, statistics] = block.norm1.run(x);
+  const Tensor joined = block.attention.run(normed);
   const layers::Dropout attention_drop = drop(0);
   const layers::Attended attended = attend(shape, parted(joined), attention_drop);
   const BranchEnd middle = end_branch(x, block.out, attended.values, drop(1), shape.rows);
-  const layers::Normalised middle_normed = block.norm2.run(middle.output);
-  Tensor slope = block.up.run(middle_normed.values);
-  const Tensor active = layers::gelu_and_slope(slope);
-  const BranchEnd end = end_branch(middle.output, block.down, active, drop(2), shape.rows);
+  const auto [middle_normed, middle_statistics] = block.norm2.run(middle.output);
+  const Tensor up = block.up.run(middle_normed);
+  const BranchEnd end = end_branch(middle.output, block.down, layers::gelu(up), drop(2), shape.rows);
 
-  const auto pull_back = [=, end_mask = end.mask](const std::vector<Tensor>& cotangents,
-                                                  const Differentiable::Deliver& deliver) {
+  // Neither normalised values nor activations are kept: computing them again costs little beside the products.
+  auto pull_back = [=, statistics = statistics, middle_statistics = middle_statistics, slope = up, end_mask = end.mask](
+                       const std::vector<Tensor>& cotangents, const Differentiable::Deliver& deliver) mutable {
     Tensor to = stacked(cotangents, x.size(1));
+    const Tensor active = layers::gelu_and_slope(slope);
     Tensor hidden = pull_back_branch(block.down, active, end_mask, to, deliver);
     layers::multiply_by_slope(hidden, slope);
-    block.norm2.pull_back(middle.output, middle_normed.statistics,
-                          block.up.pull_back(middle_normed.values, hidden, deliver), to, deliver);
+    const Tensor up_back = block.up.pull_back(block.norm2.again(middle.output, middle_statistics), hidden, deliver);
+    block.norm2.pull_back(middle.output, middle_statistics, up_back, to, deliver);
     const Tensor mixed = pull_back_branch(block.out, attended.values, middle.mask, to, deliver);
     const Tensor parts = torch::empty({mixed.size(0), joined.size(1)}, joined.options());
     pull_back_attend(shape, parted(joined), attended.log_normaliser, attention_drop, mixed, parted(parts));
-    block.norm1.pull_back(x, normed.statistics, block.attention.pull_back(normed.values, parts, deliver), to, deliver);
+    const Tensor parts_back = block.attention.pull_back(block.norm1.again(x, statistics), parts, deliver);
+    block.norm1.pull_back(x, statistics, parts_back, to, deliver);
     return unstacked(to, {shape.rows, shape.tokens, x.size(1)});
   };
   return {end.output.view(input.sizes()), pull_back};

@@ -54,35 +54,39 @@ Traced trace_llama_block(const LlamaBlock& block, const Tensor& input, const Pas
   const auto drop = [&](std::uint32_t site) { return dropout_at(block.dropout, pass, block.first_site + site); };
   const auto angles = block.table->angles(shape.tokens, x.scalar_type());
 
-  const layers::Normalised normed = block.norm1.run(x);
-  layers::AttentionInputs parts = {block.query.run(normed.values), block.key.run(normed.values),
-                                   block.value.run(normed.values)};
+  const auto [normed, statistics] = block.norm1.run(x);
+  layers::AttentionInputs parts = {block.query.run(normed), block.key.run(normed), block.value.run(normed)};
   rotate(parts.queries, angles, shape.tokens, layers::Turn::forwards);
   rotate(parts.keys, angles, shape.tokens, layers::Turn::forwards);
   const layers::Dropout attention_drop = drop(0);
   const layers::Attended attended = attend(shape, parts, attention_drop);
   const BranchEnd middle = end_branch(x, block.out, attended.values, drop(1), shape.rows);
-  const layers::Normalised inner = block.norm2.run(middle.output);
-  const layers::Gated gated = layers::gated_silu(block.gate.run(inner.values), block.up.run(inner.values));
-  const BranchEnd end = end_branch(middle.output, block.down, gated.values, drop(2), shape.rows);
+  const auto [inner, inner_statistics] = block.norm2.run(middle.output);
+  const Tensor gate = block.gate.run(inner);
+  const Tensor up = block.up.run(inner);
+  const BranchEnd end = end_branch(middle.output, block.down, layers::gated_silu(gate, up), drop(2), shape.rows);
 
-  const auto pull_back = [=, end_mask = end.mask](const std::vector<Tensor>& cotangents,
-                                                  const Differentiable::Deliver& deliver) {
+  // Neither normalised values nor activations are kept: computing them again costs little beside the products.
+  auto pull_back = [=, statistics = statistics, inner_statistics = inner_statistics, gate_slope = gate, up_slope = up,
+                    end_mask = end.mask](const std::vector<Tensor>& cotangents,
+                                         const Differentiable::Deliver& deliver) mutable {
     Tensor to = stacked(cotangents, x.size(1));
-    const Tensor hidden = pull_back_branch(block.down, gated.values, end_mask, to, deliver);
-    const Tensor inner_back = pull_back_together({{&block.gate, layers::times_slope(hidden, gated.gate_slope)},
-                                                  {&block.up, layers::times_slope(hidden, gated.up_slope)}},
-                                                 inner.values, deliver);
-    block.norm2.pull_back(middle.output, inner.statistics, inner_back, to, deliver);
+    const Tensor gated = layers::gated_silu_and_slopes(gate_slope, up_slope);
+    const Tensor hidden = pull_back_branch(block.down, gated, end_mask, to, deliver);
+    const Tensor inner_back = pull_back_together(
+        {{&block.gate, layers::times_slope(hidden, gate_slope)}, {&block.up, layers::times_slope(hidden, up_slope)}},
+        block.norm2.again(middle.output, inner_statistics), deliver);
+    block.norm2.pull_back(middle.output, inner_statistics, inner_back, to, deliver);
     const Tensor mixed = pull_back_branch(block.out, attended.values, middle.mask, to, deliver);
     const auto room = [&](const Tensor& part) { return torch::empty({mixed.size(0), part.size(1)}, part.options()); };
     layers::AttentionInputs back = {room(parts.queries), room(parts.keys), room(parts.values)};
     pull_back_attend(shape, parts, attended.log_normaliser, attention_drop, mixed, back);
     rotate(back.queries, angles, shape.tokens, layers::Turn::backwards);
     rotate(back.keys, angles, shape.tokens, layers::Turn::backwards);
-    const Tensor normed_back = pull_back_together(
-        {{&block.query, back.queries}, {&block.key, back.keys}, {&block.value, back.values}}, normed.values, deliver);
-    block.norm1.pull_back(x, normed.statistics, normed_back, to, deliver);
+    const Tensor normed_back =
+        pull_back_together({{&block.query, back.queries}, {&block.key, back.keys}, {&block.value, back.values}},
+                           block.norm1.again(x, statistics), deliver);
+    block.norm1.pull_back(x, statistics, normed_back, to, deliver);
     return unstacked(to, {shape.rows, shape.tokens, x.size(1)});
   };
   return {end.output.view(input.sizes()), pull_back};

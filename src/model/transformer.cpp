@@ -68,6 +68,10 @@ Tensor Linear::pull_back(const Tensor& x, const Tensor& cotangents, const Differ
 
 layers::Normalised Norm::run(const Tensor& x) const { return layers::normalise(x, weight, bias, eps); }
 
+Tensor Norm::again(const Tensor& x, const Tensor& statistics) const {
+  return layers::normalise_again(x, statistics, weight, bias);
+}
+
 void Norm::pull_back(const Tensor& x, const Tensor& statistics, const Tensor& cotangents, Tensor& to,
                      const Differentiable::Deliver& deliver) const {
   const auto gradients = layers::pull_back_normalise(x, statistics, weight.detach(), bias.defined(), cotangents, to);

@@ -45,6 +45,7 @@ struct Norm {
   double eps = 1e-5;
 
   layers::Normalised run(const torch::Tensor& x) const;
+  torch::Tensor again(const torch::Tensor& x, const torch::Tensor& statistics) const;
   /// Adds the cotangents of x to `to`, and delivers the parameters' parts.
   void pull_back(const torch::Tensor& x, const torch::Tensor& statistics, const torch::Tensor& cotangents,
                  torch::Tensor& to, const Differentiable::Deliver& deliver) const;

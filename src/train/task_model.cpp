@@ -113,9 +113,9 @@ std::int64_t step_bytes(const RunConfig& config, const TaskSize& size) {
     if (config.optimizer.update_during_pull_back) numbers += cotangents * size.outputs * model.width;
     const std::int64_t tokens = config.batch_size / config.accumulate * config.text.block;
     const std::int64_t inner = model.kind == "gpt2" ? 4 * model.width : model.inner;
-    // What is kept of a block: eight copies of the hidden values (queries, keys and values are three), the inner part
-    // two or three times, and a number a head. On the way back as much as two blocks is in use beside it.
-    const std::int64_t block = tokens * (8 * model.width + 3 * inner + model.heads);
+    // What is kept of a block: six copies of the hidden values (queries, keys and values are three), the inner part
+    // once or twice, and a number a head. On the way back as much as two blocks is in use beside it.
+    const std::int64_t block = tokens * (6 * model.width + 2 * inner + model.heads);
     numbers += model.recompute ? 3 * block + model.layers * tokens * model.width : (model.layers + 2) * block;
   }
   return numbers * static_cast<std::int64_t>(sizeof(float));

@@ -36,7 +36,8 @@ TEST(Norms, FindWhatIsNotFiniteAnywhere) {
     auto values = torch::full({200'001}, std::numeric_limits<float>::max(), dtype);
     EXPECT_TRUE(kernels::is_finite(values));
     for (const std::int64_t place : {0, 1, 16'384, 99'999, 200'000}) {
-      for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity(), -INFINITY}) {
+      for (const double bad :
+           {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
         auto damaged = values.clone();
         damaged[place] = bad;
         EXPECT_FALSE(kernels::is_finite(damaged)) << place << ' ' << bad;

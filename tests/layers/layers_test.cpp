@@ -52,7 +52,9 @@ TEST(Activation, GeluAndItsSlopeAreTorchs) {
     const Tensor x = torch::linspace(-12, 12, 20001, torch::kFloat64).view({3, 6667}).requires_grad_(true);
     const Tensor expected = torch::gelu(x, "tanh");
     Tensor slope = x.detach().to(dtype, false, /*copy=*/true);
+    const Tensor alone = layers::gelu(slope);
     const Tensor values = layers::gelu_and_slope(slope);
+    EXPECT_TRUE(same_bits(alone, values));
     const double allowed = dtype == torch::kFloat64 ? 1e-15 : 5e-7;  // of the largest value, 12
     EXPECT_LE((values.to(torch::kFloat64) - expected).abs().max().item<double>(), 12 * allowed);
     EXPECT_LE((slope.to(torch::kFloat64) - gradient_of(expected.sum(), x)).abs().max().item<double>(), 12 * allowed);
@@ -65,10 +67,14 @@ TEST(Activation, GatedSiluAndItsSlopesAreTorchs) {
     const Tensor gate = (4 * torch::randn({17, 35}, torch::kFloat64)).requires_grad_(true);
     const Tensor up = torch::randn({17, 35}, torch::kFloat64).requires_grad_(true);
     const Tensor expected = torch::silu(gate) * up;
-    const auto got = layers::gated_silu(gate.detach().to(dtype, false, true), up.detach().to(dtype, false, true));
-    EXPECT_LE(relative_difference(got.values, expected), tolerance(dtype));
-    EXPECT_LE(relative_difference(got.gate_slope, gradient_of(expected.sum(), gate)), tolerance(dtype));
-    EXPECT_LE(relative_difference(got.up_slope, gradient_of(expected.sum(), up)), tolerance(dtype));
+    Tensor gate_slope = gate.detach().to(dtype, false, /*copy=*/true);
+    Tensor up_slope = up.detach().to(dtype, false, /*copy=*/true);
+    const Tensor alone = layers::gated_silu(gate_slope, up_slope);
+    const Tensor values = layers::gated_silu_and_slopes(gate_slope, up_slope);
+    EXPECT_TRUE(same_bits(alone, values));
+    EXPECT_LE(relative_difference(values, expected), tolerance(dtype));
+    EXPECT_LE(relative_difference(gate_slope, gradient_of(expected.sum(), gate)), tolerance(dtype));
+    EXPECT_LE(relative_difference(up_slope, gradient_of(expected.sum(), up)), tolerance(dtype));
   }
 }
 
@@ -100,6 +106,7 @@ TEST(Normalisation, ValuesAndPullBacksAreTorchs) {
         };
         const auto got = layers::normalise(own(x), own(weight), own(bias), 1e-5);
         EXPECT_LE(relative_difference(got.values, expected), 10 * tolerance(dtype));
+        EXPECT_TRUE(same_bits(layers::normalise_again(own(x), got.statistics, own(weight), own(bias)), got.values));
         Tensor to = torch::ones({2 * rows, width}, dtype);
         const auto gradients =
             layers::pull_back_normalise(own(x), got.statistics, own(weight), centred, own(cotangents), to);
