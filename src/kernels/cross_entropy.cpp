@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
+#include "kernels/cross_entropy_wide.h"
 #include "kernels/draws.h"
 #include "kernels/vector_math.h"
 
@@ -25,7 +28,11 @@ struct Rows {
   Scale scale = Scale::sqrt_n;
   T* gradient = nullptr;
   T* second = nullptr;
+  bool past_cache = false;
 };
+
+// Outputs of this size are out of every cache before anyone reads them.
+constexpr std::int64_t cache_bytes = std::int64_t{1} << 25;
 
 // Per thread: three rows of float64.
 struct Scratch {
@@ -272,6 +279,31 @@ LEHI_CLONES RowResult run_row(const Rows<T>& rows, std::int64_t row, const Draws
   return {target.loss, rows.indices != nullptr ? rows.weights[rows.indices[row]] : 1.0, true};
 }
 
+// The same in float32, of a row that cross_entropy_wide.h is for.
+RowResult run_wide_row(const Rows<float>& rows, std::int64_t row, const Draws& draws, std::vector<float>& scratch) {
+  const std::int64_t y = rows.indices[row];
+  const double c = rows.weights[y];
+  WideRow wide;
+  wide.logits = rows.logits + row * rows.classes;
+  wide.classes = rows.classes;
+  wide.target = y;
+  wide.weight = c;
+  wide.factor = rows.scale == Scale::mean ? c : std::sqrt(c);
+  wide.gradient = rows.gradient + row * rows.classes;
+  wide.second = rows.second == nullptr ? nullptr : rows.second + row * rows.classes;
+  scratch.resize(static_cast<std::size_t>(rows.classes));
+  wide.scratch = scratch.data();
+  wide.past_cache = rows.past_cache;
+  const WideResult result = cross_entropy_wide(wide, rows.probe, draws, row);
+  return {result.loss, c, result.finite};
+}
+
+bool is_wide(const Rows<float>& rows, std::int64_t row) {
+  if (rows.classes < wide_classes || rows.indices == nullptr || rows.smoothing != 0.0) return false;
+  const std::int64_t y = rows.indices[row];
+  return wide_probe(rows.probe) && y != rows.ignore_index && rows.weights[y] > 0.0;
+}
+
 template <class T>
 CrossEntropyResult run(const CrossEntropyTask& task, const torch::Tensor& gradient, const torch::Tensor& probe) {
   Rows<T> rows;
@@ -289,14 +321,26 @@ CrossEntropyResult run(const CrossEntropyTask& task, const torch::Tensor& gradie
   rows.gradient = gradient.data_ptr<T>();
   rows.second = task.probe == Probe::gradient ? nullptr : probe.data_ptr<T>();
 
+  const std::int64_t outputs = rows.second == nullptr ? 1 : 2;
+  rows.past_cache = can_write_past_cache() && static_cast<std::int64_t>(task.logits.nbytes()) * outputs > cache_bytes;
+
   const Draws draws(task.key);
   std::vector<RowResult> results(static_cast<std::size_t>(task.logits.size(0)));
   const std::int64_t grain = std::max<std::int64_t>(1, 4096 / rows.classes);
   at::parallel_for(0, task.logits.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
-    Scratch scratch(rows.classes);
+    std::optional<Scratch> scratch;
+    std::vector<float> wide_scratch;
     for (std::int64_t row = begin; row < end; ++row) {
-      results[static_cast<std::size_t>(row)] = run_row(rows, row, draws, scratch);
+      if constexpr (std::is_same_v<T, float>) {
+        if (is_wide(rows, row)) {
+          results[static_cast<std::size_t>(row)] = run_wide_row(rows, row, draws, wide_scratch);
+          continue;
+        }
+      }
+      if (!scratch) scratch.emplace(rows.classes);
+      results[static_cast<std::size_t>(row)] = run_row(rows, row, draws, *scratch);
     }
+    finish_writes();
   });
   CrossEntropyResult total;
   for (const RowResult& result : results) {  // in order: the sum does not depend on the threads

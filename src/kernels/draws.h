@@ -9,6 +9,7 @@
 // Class i takes its sign from bit i % 32 of word (i / 32) % 4 of block i / 128: set is +1, clear is -1.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "kernels/philox.h"
@@ -16,12 +17,18 @@
 
 namespace lehi::kernels {
 
+/// 1,024 signs.
+using SignWords = std::array<std::uint32_t, 32>;
+
 class Draws {
  public:
   explicit Draws(const RandomKey& key);
 
   /// Fills `signs` with +1 and -1 for the classes of a row; a different `sample` gives independent signs.
   void signs(std::int64_t row, std::int64_t classes, double* signs, std::uint32_t sample = 0) const;
+
+  /// The bits themselves of classes 1024 * index to 1024 * index + 1023, class by class from the lowest bit on.
+  void sign_words(std::int64_t row, std::int64_t index, SignWords& words) const;
 
   /// Uniform in [0, 1), 53 bits.
   double uniform(std::int64_t row, std::int64_t output) const;
@@ -36,6 +43,7 @@ class Draws {
  private:
   enum class Purpose : std::uint32_t { sign = 1, uniform = 2, normal = 3, poisson = 4 };
 
+  PhiloxBlock counter_of(Purpose purpose, std::int64_t row, std::int64_t index, std::uint32_t attempt) const;
   PhiloxBlock block(Purpose purpose, std::int64_t row, std::int64_t index, std::uint32_t attempt) const;
 
   PhiloxKey key_;

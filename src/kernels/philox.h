@@ -12,19 +12,28 @@ namespace lehi::kernels {
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
-constexpr PhiloxBlock philox(PhiloxBlock counter, PhiloxKey key) {
-  constexpr std::uint64_t multiplier0 = 0xD2511F53;
-  constexpr std::uint64_t multiplier1 = 0xCD9E8D57;
+constexpr int philox_round_count = 10;
+constexpr std::uint64_t philox_multiplier0 = 0xD2511F53;
+constexpr std::uint64_t philox_multiplier1 = 0xCD9E8D57;
+
+constexpr PhiloxBlock philox_round(PhiloxBlock counter, PhiloxKey key) {
+  const std::uint64_t product0 = philox_multiplier0 * counter[0];
+  const std::uint64_t product1 = philox_multiplier1 * counter[2];
+  return {static_cast<std::uint32_t>(product1 >> 32U) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product1),
+          static_cast<std::uint32_t>(product0 >> 32U) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
+}
+
+/// The next round's.
+constexpr PhiloxKey next_key(PhiloxKey key) {
   constexpr std::uint32_t weyl0 = 0x9E3779B9;  // golden ratio
   constexpr std::uint32_t weyl1 = 0xBB67AE85;  // sqrt(3) - 1
-  constexpr int rounds = 10;
-  for (int round = 0; round < rounds; ++round) {
-    const std::uint64_t product0 = multiplier0 * counter[0];
-    const std::uint64_t product1 = multiplier1 * counter[2];
-    counter = {static_cast<std::uint32_t>(product1 >> 32U) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product1),
-               static_cast<std::uint32_t>(product0 >> 32U) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
-    key[0] += weyl0;
-    key[1] += weyl1;
+  return {key[0] + weyl0, key[1] + weyl1};
+}
+
+constexpr PhiloxBlock philox(PhiloxBlock counter, PhiloxKey key) {
+  for (int round = 0; round < philox_round_count; ++round) {
+    counter = philox_round(counter, key);
+    key = next_key(key);
   }
   return counter;
 }

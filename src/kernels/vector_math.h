@@ -10,6 +10,11 @@
 #include <limits>
 #include <type_traits>
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#define LEHI_STREAMS
+#include <immintrin.h>
+#endif
+
 // The function is compiled for AVX-512, AVX2 and the baseline; the loader picks one. Everything it calls must be
 // inlined into it to profit, hence LEHI_INLINE.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -89,5 +94,23 @@ LEHI_INLINE bool all_finite(const T* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) bad |= (std::bit_cast<Bits>(x[i]) & exponent) == exponent ? Bits{1} : Bits{0};
   return bad == 0;
 }
+
+/// to[0..n) = from[0..n), written around the cache: no line of it is read first, and none drives another out.
+/// Afterwards finish_writes(), before another thread may read.
+#ifdef LEHI_STREAMS
+[[gnu::target("avx")]] inline void write_past_cache(const float* from, std::int64_t n, float* to) {
+  constexpr std::int64_t width = 8;
+  std::int64_t i = 0;
+  for (; i < n && reinterpret_cast<std::uintptr_t>(to + i) % sizeof(__m256) != 0; ++i) to[i] = from[i];
+  for (; i + width <= n; i += width) _mm256_stream_ps(to + i, _mm256_loadu_ps(from + i));
+  for (; i < n; ++i) to[i] = from[i];
+}
+inline bool can_write_past_cache() { return __builtin_cpu_supports("avx") != 0; }
+inline void finish_writes() { _mm_sfence(); }
+#else
+inline void write_past_cache(const float* from, std::int64_t n, float* to) { std::copy(from, from + n, to); }
+inline bool can_write_past_cache() { return false; }
+inline void finish_writes() {}
+#endif
 
 }  // namespace lehi::kernels

@@ -48,6 +48,15 @@ TEST(Draws, SignsAreTheBitsOfTheDocumentedBlock) {
   }
 }
 
+TEST(Draws, SignWordsAreTheSigns) {
+  const std::vector<double> signs = signs_of(key_of(3, 4, 100, 2), 5, 3000);
+  SignWords words = {};
+  for (std::size_t i = 0; i < signs.size(); ++i) {
+    if (i % 1024 == 0) Draws(key_of(3, 4, 100, 2)).sign_words(5, static_cast<std::int64_t>(i / 1024), words);
+    ASSERT_EQ((words[i / 32 % 32] >> (i % 32) & 1U) != 0 ? 1.0 : -1.0, signs[i]) << "class " << i;
+  }
+}
+
 TEST(Draws, OnlyTheGlobalRowCounts) {
   const Draws whole(key_of(3, 4));
   const Draws part(key_of(3, 4, 100));

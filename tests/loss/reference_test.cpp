@@ -61,6 +61,30 @@ TEST(References, CrossEntropy) {
   }
 }
 
+// Classes that no exponential reaches change nothing about the others: the same rows, as long as those that the kernel
+// computes in float32.
+TEST(References, CrossEntropyOfLongFloat32Rows) {
+  const auto entries = testing::read_data("auxiliary_gradients.json").at("cross_entropy");
+  constexpr std::int64_t classes = 200;
+  const CrossEntropy loss;
+  for (const auto& entry : entries) {
+    const auto given = torch::tensor(entry.at("logits").get<std::vector<double>>(), torch::kFloat64);
+    const std::int64_t own = given.size(0);
+    const auto logits = torch::full({1, classes}, given.min().item<double>() - 1e5, torch::kFloat32);
+    logits[0].slice(0, classes - own).copy_(given);
+    const auto target = torch::tensor({classes - own + entry.at("target").get<std::int64_t>()}, torch::kInt64);
+    const std::string where = entry.at("logits").dump();
+    const auto imitation = loss.evaluate(logits, target, {Probe::imitation});
+    const auto diagonal = loss.evaluate(logits, target, {Probe::diagonal});
+    const auto part = [&](const torch::Tensor& all) { return all[0].slice(0, classes - own); };
+    expect_close(imitation.sum, number(entry.at("loss")), 1e-5, where + " loss");
+    expect_close(part(imitation.gradient), entry.at("gradient"), 1e-5, where + " gradient");
+    expect_close(part(imitation.probe), entry.at("imitation"), 1e-5, where + " imitation");
+    expect_close(part(diagonal.probe), entry.at("diagonal"), 1e-5, where + " diagonal");
+    EXPECT_LE(imitation.probe[0].slice(0, 0, classes - own).abs().max().item<double>(), 2.0 * negligible) << where;
+  }
+}
+
 TEST(References, BinaryCrossEntropy) {
   const auto entries = testing::read_data("auxiliary_gradients.json").at("binary_cross_entropy");
   ASSERT_EQ(entries.size(), 42U);
