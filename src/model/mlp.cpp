@@ -19,6 +19,8 @@ namespace {
 // From this many multiplications on BLAS is as fast, and uses every thread. A matter of shapes alone, so that a run has
 // the same bits on any number of threads.
 constexpr std::int64_t blas_work = std::int64_t{1} << 26;
+// Multiplications that are worth waking a thread for: ten times as long as that takes.
+constexpr std::int64_t thread_work = std::int64_t{1} << 18;
 // Below, passing over inactive rows saves less than it costs.
 constexpr std::int64_t few_inputs = 32;
 
@@ -29,22 +31,49 @@ Tensor as_tensor(std::int64_t rows, std::int64_t columns, Matrix<T> matrix) {
                           c10::CppTypeToScalarType<T>::value);
 }
 
+// The whole product by BLAS, where that is as fast; false elsewhere.
 template <class T>
-void product(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result) {
-  if (rows * columns * inner < blas_work) return multiply(rows, columns, inner, left, right, result);
+bool multiply_by_blas(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right,
+                      T* result) {
+  if (rows * columns * inner < blas_work) return false;
   Tensor out = as_tensor<T>(rows, columns, {result, columns, 1});
   at::mm_out(out, as_tensor(rows, inner, left), as_tensor(inner, columns, right));
+  return true;
+}
+
+// part(begin, end) of `count` rows or columns, which are `unit` or a multiple of it but for the last, each `work`
+// multiplications.
+template <class Part>
+void share(std::int64_t count, std::int64_t unit, std::int64_t work, const Part& part) {
+  const std::int64_t units = (count + unit - 1) / unit;
+  const std::int64_t grain = std::max<std::int64_t>(1, thread_work / std::max<std::int64_t>(1, unit * work));
+  if (units <= grain) return part(std::int64_t{0}, count);
+  in_parallel(units, grain,
+              [&](std::int64_t begin, std::int64_t end) { part(begin * unit, std::min(count, end * unit)); });
+}
+
+// result = left right, and then finish(begin, end) of the rows that are there.
+template <class T, class Finish>
+void product(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result,
+             const Finish& finish) {
+  if (multiply_by_blas(rows, columns, inner, left, right, result)) return finish(std::int64_t{0}, rows);
+  share(rows, row_unit, columns * inner, [&](std::int64_t begin, std::int64_t end) {
+    const Matrix<T> part = {left.data + begin * left.row, left.row, left.column};
+    multiply(end - begin, columns, inner, part, right, result + begin * columns, columns);
+    finish(begin, end);
+  });
 }
 
 // outputs = inputs W^T + b, then ReLU if asked for.
 template <class T>
 void run_layer(const Tensor& inputs, const Tensor& weight, const Tensor& bias, bool relu, const Tensor& outputs) {
-  const std::int64_t rows = inputs.size(0);
   const std::int64_t in = weight.size(1);
   const std::int64_t out = weight.size(0);
   T* values = outputs.data_ptr<T>();
-  product<T>(rows, out, in, {inputs.data_ptr<T>(), in, 1}, {weight.data_ptr<T>(), 1, in}, values);
-  add_bias<T>(rows, out, bias.data_ptr<T>(), relu, values);
+  product<T>(inputs.size(0), out, in, {inputs.data_ptr<T>(), in, 1}, {weight.data_ptr<T>(), 1, in}, values,
+             [&](std::int64_t begin, std::int64_t end) {
+               add_bias<T>(end - begin, out, bias.data_ptr<T>(), relu, values + begin * out);
+             });
 }
 
 void run_layer(const Tensor& inputs, const Tensor& weight, const Tensor& bias, bool relu, const Tensor& outputs) {
@@ -61,6 +90,24 @@ void put_side_by_side(const std::vector<Tensor>& cotangents, const Tensor& resul
   for (std::int64_t i = 0; i < rows; ++i) {
     for (const Tensor& cotangent : cotangents) to = std::copy_n(cotangent.data_ptr<T>() + i * columns, columns, to);
   }
+}
+
+// The gradients of a layer's weights, [cotangents * out, in]. `activations`: the layer's own, if it has a ReLU.
+template <class T>
+void weight_gradients(std::int64_t rows, std::int64_t in, std::int64_t out, std::int64_t cotangents,
+                      const T* activations, const T* deltas, const T* inputs, T* result) {
+  const std::int64_t all = cotangents * out;
+  const std::int64_t work = all * rows;
+  if (cotangents == 2 && activations != nullptr && in >= few_inputs && work * in < blas_work) {
+    share(in, column_unit, work / 2, [&](std::int64_t begin, std::int64_t end) {
+      multiply_active<T>(rows, out, end - begin, in, activations, deltas, inputs + begin, result + begin);
+    });
+    return;
+  }
+  if (multiply_by_blas<T>(all, in, rows, {deltas, 1, all}, {inputs, in, 1}, result)) return;
+  share(in, column_unit, work, [&](std::int64_t begin, std::int64_t end) {
+    multiply<T>(all, end - begin, rows, {deltas, 1, all}, {inputs + begin, in, 1}, result + begin, in);
+  });
 }
 
 }  // namespace
@@ -168,20 +215,18 @@ void Mlp::pull_back_through_layers(const Tensors& cotangents) {
     const std::int64_t in = layer.weight.size(1);
     const std::int64_t out = layer.weight.size(0);
     const T* deltas = layer.deltas.data_ptr<T>();
-    T* gradients = layer.weight_gradients.data_ptr<T>();
-    if (count == 2 && l + 1 < layers_.size() && in >= few_inputs && count * out * in * rows < blas_work) {
-      multiply_active<T>(rows, out, in, layer.outputs.data_ptr<T>(), deltas, inputs.data_ptr<T>(), gradients);
-    } else {
-      product<T>(count * out, in, rows, {deltas, 1, count * out}, {inputs.data_ptr<T>(), in, 1}, gradients);
-    }
+    weight_gradients<T>(rows, in, out, count, l + 1 < layers_.size() ? layer.outputs.data_ptr<T>() : nullptr, deltas,
+                        inputs.data_ptr<T>(), layer.weight_gradients.data_ptr<T>());
     column_sums<T>(rows, count * out, deltas, layer.bias_gradients.data_ptr<T>());
     if (l == 0) return;
     // Seen as [rows * cotangents, out], the deltas go through W in one product and come out side by side again.
     Layer& below = layers_[l - 1];
     below.deltas.resize_({rows, count * in});
     T* result = below.deltas.data_ptr<T>();
-    product<T>(rows * count, in, out, {deltas, out, 1}, {layer.weight.data_ptr<T>(), in, 1}, result);
-    mask<T>(rows, count, in, below.outputs.data_ptr<T>(), result);
+    const T* active = below.outputs.data_ptr<T>();
+    product<T>(rows * count, in, out, {deltas, out, 1}, {layer.weight.data_ptr<T>(), in, 1}, result,
+               [](std::int64_t, std::int64_t) {});
+    mask<T>(rows, count, in, active, result);
   }
 }
 

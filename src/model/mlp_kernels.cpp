@@ -1,6 +1,8 @@
 // One set of loops for each instruction set, and the choice between them.
 #include "model/mlp_kernels.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -84,18 +86,24 @@ Target target() {
 #define LEHI_DISPATCH(call) return baseline::call
 #endif
 
-template <class T>
-void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result) {
-  LEHI_DISPATCH(multiply(rows, columns, inner, left, right, result));
+void in_parallel(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& part) {
+  at::parallel_for(0, count, grain, part);
 }
 
 template <class T>
-void multiply_active(std::int64_t rows, std::int64_t units, std::int64_t columns, const T* activations, const T* deltas,
-                     const T* inputs, T* result) {
+void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result,
+              std::int64_t result_row) {
+  LEHI_DISPATCH(multiply(rows, columns, inner, left, right, result, result_row));
+}
+
+template <class T>
+void multiply_active(std::int64_t rows, std::int64_t units, std::int64_t columns, std::int64_t row,
+                     const T* activations, const T* deltas, const T* inputs, T* result) {
   const auto places = static_cast<std::size_t>(units * std::min(rows, active_block));
   const auto lists = std::make_unique_for_overwrite<Active<T>[]>(places);
   const auto counts = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(units));
-  LEHI_DISPATCH(multiply_active(rows, units, columns, activations, deltas, inputs, result, lists.get(), counts.get()));
+  LEHI_DISPATCH(
+      multiply_active(rows, units, columns, row, activations, deltas, inputs, result, lists.get(), counts.get()));
 }
 
 template <class T>
@@ -113,11 +121,12 @@ void column_sums(std::int64_t rows, std::int64_t columns, const T* values, T* su
   LEHI_DISPATCH(column_sums(rows, columns, values, sums));
 }
 
-#define LEHI_INSTANTIATE(T)                                                                                     \
-  template void multiply<T>(std::int64_t, std::int64_t, std::int64_t, Matrix<T>, Matrix<T>, T*);                \
-  template void multiply_active<T>(std::int64_t, std::int64_t, std::int64_t, const T*, const T*, const T*, T*); \
-  template void add_bias<T>(std::int64_t, std::int64_t, const T*, bool, T*);                                    \
-  template void mask<T>(std::int64_t, std::int64_t, std::int64_t, const T*, T*);                                \
+#define LEHI_INSTANTIATE(T)                                                                                    \
+  template void multiply<T>(std::int64_t, std::int64_t, std::int64_t, Matrix<T>, Matrix<T>, T*, std::int64_t); \
+  template void multiply_active<T>(std::int64_t, std::int64_t, std::int64_t, std::int64_t, const T*, const T*, \
+                                   const T*, T*);                                                              \
+  template void add_bias<T>(std::int64_t, std::int64_t, const T*, bool, T*);                                   \
+  template void mask<T>(std::int64_t, std::int64_t, std::int64_t, const T*, T*);                               \
   template void column_sums<T>(std::int64_t, std::int64_t, const T*, T*)
 LEHI_INSTANTIATE(float);
 LEHI_INSTANTIATE(double);

@@ -232,21 +232,22 @@ void dot_columns(std::int64_t rows, std::int64_t inner, Matrix<T> left, Matrix<T
 // One product an entry: nothing to keep in registers.
 template <class T>
 void multiply_outer(std::int64_t rows, std::int64_t columns, Matrix<T> left, const T* __restrict right,
-                    T* __restrict result) {
+                    T* __restrict result, std::int64_t result_row) {
   for (std::int64_t i = 0; i < rows; ++i) {
     const T factor = left.data[i * left.row];
-    for (std::int64_t j = 0; j < columns; ++j) result[i * columns + j] = factor * right[j];
+    for (std::int64_t j = 0; j < columns; ++j) result[i * result_row + j] = factor * right[j];
   }
 }
 
 template <class T>
-void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result) {
-  if (inner == 1 && right.column == 1) return multiply_outer(rows, columns, left, right.data, result);
+void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result,
+              std::int64_t result_row) {
+  if (inner == 1 && right.column == 1) return multiply_outer(rows, columns, left, right.data, result, result_row);
   const auto vectors = [](std::int64_t entries) { return (entries + width<T> - 1) / width<T>; };
   if (left.row == 1 && rows * vectors(columns) > columns * vectors(rows)) {
     // Few columns, many rows: the vectors are fuller along the rows.
     return multiply_panels<T>(columns, rows, inner, {right.data, right.column, right.row},
-                              {left.data, left.column, left.row}, {result, 1, columns});
+                              {left.data, left.column, left.row}, {result, 1, result_row});
   }
   // One or two columns after the last whole vector would cost as much as a vector: where long dots can do them, they
   // do.
@@ -256,9 +257,9 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matri
   if (with_dots) {
     const Matrix<T> last = {right.data + in_panels * right.column, right.row, right.column};
     const auto run = after == 1 ? dot_columns<1, T> : dot_columns<2, T>;
-    run(rows, inner, left, last, result + in_panels, columns);
+    run(rows, inner, left, last, result + in_panels, result_row);
   }
-  multiply_panels<T>(rows, in_panels, inner, left, right, {result, columns, 1});
+  multiply_panels<T>(rows, in_panels, inner, left, right, {result, result_row, 1});
 }
 
 // Every unit's active rows, unit after unit, `rows` places each; counts[j] of them are taken.
@@ -295,24 +296,24 @@ void active_tile(std::int64_t count, const Active<T>* list, const T* panel, bool
 
 // `count` vectors of every unit's rows of the result, at most `vectors`.
 template <int vectors, class T>
-void active_panel(std::int64_t count, std::int64_t rows, std::int64_t units, std::int64_t some, std::int64_t columns,
+void active_panel(std::int64_t count, std::int64_t rows, std::int64_t units, std::int64_t some, std::int64_t row,
                   const Active<T>* lists, const std::int64_t* counts, const T* inputs, bool first, T* result) {
   if constexpr (vectors > 1) {
     if (count < vectors) {
-      return active_panel<vectors - 1>(count, rows, units, some, columns, lists, counts, inputs, first, result);
+      return active_panel<vectors - 1>(count, rows, units, some, row, lists, counts, inputs, first, result);
     }
   }
   alignas(64) T panel[active_block * vectors * width<T>];
-  pack<vectors, T>(rows, some, {inputs, columns, 1}, panel);
+  pack<vectors, T>(rows, some, {inputs, row, 1}, panel);
   for (std::int64_t j = 0; j < units; ++j) {
-    active_tile<vectors, T>(counts[j], lists + j * rows, panel, first, some,
-                            {result + j * columns, units * columns, 1});
+    active_tile<vectors, T>(counts[j], lists + j * rows, panel, first, some, {result + j * row, units * row, 1});
   }
 }
 
 template <class T>
-void multiply_active(std::int64_t rows, std::int64_t units, std::int64_t columns, const T* activations, const T* deltas,
-                     const T* inputs, T* result, Active<T>* lists, std::int64_t* counts) {
+void multiply_active(std::int64_t rows, std::int64_t units, std::int64_t columns, std::int64_t row,
+                     const T* activations, const T* deltas, const T* inputs, T* result, Active<T>* lists,
+                     std::int64_t* counts) {
   const std::int64_t vectors = (columns + width<T> - 1) / width<T>;
   const std::int64_t panels = (vectors + Tile::active_vectors - 1) / Tile::active_vectors;
   for (std::int64_t from = 0; from < rows; from += active_block) {
@@ -322,8 +323,8 @@ void multiply_active(std::int64_t rows, std::int64_t units, std::int64_t columns
       const std::int64_t begin = p * vectors / panels;
       const std::int64_t end = (p + 1) * vectors / panels;
       const std::int64_t column = begin * width<T>;
-      active_panel<Tile::active_vectors>(end - begin, block, units, smaller(end * width<T>, columns) - column, columns,
-                                         lists, counts, inputs + from * columns + column, from == 0, result + column);
+      active_panel<Tile::active_vectors>(end - begin, block, units, smaller(end * width<T>, columns) - column, row,
+                                         lists, counts, inputs + from * row + column, from == 0, result + column);
     }
   }
 }

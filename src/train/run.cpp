@@ -26,8 +26,8 @@ namespace {
 
 constexpr double seconds_between_checkpoints = 5.0;
 constexpr double seconds_between_messages = 0.2;
-// Below this size a second thread costs more than it does.
-constexpr std::int64_t parameters_worth_threads = 1'000'000;
+// Below this size a second thread costs more than it does. The MLP of MNIST, 39,760, takes three quarters of the time.
+constexpr std::int64_t parameters_worth_threads = 30'000;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 

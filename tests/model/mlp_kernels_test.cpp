@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "support/support.h"
 
 namespace lehi::model {
@@ -16,7 +19,7 @@ template <class T>
 torch::Tensor product_of(const torch::Tensor& left, const torch::Tensor& right) {
   auto result = torch::full({left.size(0), right.size(1)}, std::nan(""), left.options());
   multiply<T>(left.size(0), right.size(1), left.size(1), {left.data_ptr<T>(), left.stride(0), left.stride(1)},
-              {right.data_ptr<T>(), right.stride(0), right.stride(1)}, result.template data_ptr<T>());
+              {right.data_ptr<T>(), right.stride(0), right.stride(1)}, result.template data_ptr<T>(), right.size(1));
   return result;
 }
 
@@ -64,8 +67,8 @@ void compare_active_products() {
         torch::Tensor deltas = torch::randn({rows, 2, units}, dtype);
         const torch::Tensor inputs = torch::randn({rows, columns}, dtype);
         torch::Tensor result = torch::full({2, units, columns}, std::nan(""), dtype);
-        multiply_active<T>(rows, units, columns, activations.data_ptr<T>(), deltas.data_ptr<T>(), inputs.data_ptr<T>(),
-                           result.data_ptr<T>());
+        multiply_active<T>(rows, units, columns, columns, activations.data_ptr<T>(), deltas.data_ptr<T>(),
+                           inputs.data_ptr<T>(), result.data_ptr<T>());
         deltas *= (activations > 0).unsqueeze(1);
         const torch::Tensor expected =
             torch::einsum("icj,in->cjn", {deltas.to(torch::kFloat64), inputs.to(torch::kFloat64)});
@@ -79,6 +82,44 @@ void compare_active_products() {
 // Sums of up to 300 products of size 1.
 TEST(MlpKernels, ProductsOverActiveRowsAreTorchsInFloat32) { compare_active_products<float>(); }
 TEST(MlpKernels, ProductsOverActiveRowsAreTorchsInFloat64) { compare_active_products<double>(); }
+
+// Threads take parts of a product: any rows, and columns from a multiple of the unit on.
+template <class T>
+void compare_parts() {
+  const auto dtype = c10::CppTypeToScalarType<T>::value;
+  torch::manual_seed(4);
+  for (const std::int64_t columns : {17, 50, 130}) {
+    const torch::Tensor left = torch::randn({131, 29}, dtype);  // [inner, rows], as deltas are
+    const torch::Tensor right = torch::randn({131, columns}, dtype);
+    const torch::Tensor activations = torch::relu(torch::randn({131, 29}, dtype));
+    const torch::Tensor deltas = torch::randn({131, 2, 29}, dtype);
+    const torch::Tensor whole = product_of<T>(left.t(), right);
+    torch::Tensor whole_active = torch::empty({2, 29, columns}, dtype);
+    multiply_active<T>(131, 29, columns, columns, activations.data_ptr<T>(), deltas.data_ptr<T>(), right.data_ptr<T>(),
+                       whole_active.data_ptr<T>());
+    torch::Tensor parts = torch::full_like(whole, std::nan(""));
+    torch::Tensor active_parts = torch::full_like(whole_active, std::nan(""));
+    for (std::int64_t begin = 0; begin < columns; begin += column_unit) {
+      const std::int64_t some = std::min(column_unit, columns - begin);
+      multiply<T>(29, some, 131, {left.data_ptr<T>(), 1, 29}, {right.data_ptr<T>() + begin, columns, 1},
+                  parts.data_ptr<T>() + begin, columns);
+      multiply_active<T>(131, 29, some, columns, activations.data_ptr<T>(), deltas.data_ptr<T>(),
+                         right.data_ptr<T>() + begin, active_parts.data_ptr<T>() + begin);
+    }
+    EXPECT_TRUE(same_bits(parts, whole)) << columns;
+    EXPECT_TRUE(same_bits(active_parts, whole_active)) << columns;
+    const torch::Tensor weight = torch::randn({columns, 131}, dtype);
+    const torch::Tensor inputs = torch::randn({29, 131}, dtype);
+    const torch::Tensor forward = product_of<T>(inputs, weight.t());
+    for (std::int64_t row = 0; row < 29; row += 5) {
+      const torch::Tensor some = inputs.slice(0, row, row + 5);
+      EXPECT_TRUE(same_bits(product_of<T>(some, weight.t()), forward.slice(0, row, row + 5))) << columns;
+    }
+  }
+}
+
+TEST(MlpKernels, PartsOfAProductHaveTheBitsOfTheWholeInFloat32) { compare_parts<float>(); }
+TEST(MlpKernels, PartsOfAProductHaveTheBitsOfTheWholeInFloat64) { compare_parts<double>(); }
 
 TEST(MlpKernels, PassesAreTorchs) {
   torch::manual_seed(2);

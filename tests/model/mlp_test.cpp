@@ -2,6 +2,7 @@
 // against autograd on the same numbers.
 #include "model/mlp.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -164,6 +165,36 @@ TEST(Mlp, ARowsPredictionDoesNotDependOnItsBatch) {
   for (const std::int64_t row : {0, 64, 130}) {
     EXPECT_TRUE(same_bits(model.predict(inputs.narrow(0, row, 1)), all.narrow(0, row, 1)));
   }
+}
+
+// Shapes large enough for several threads, with parts that are no multiples of anything.
+TEST(Mlp, SameBitsWhateverTheThreads) {
+  const int threads = at::get_num_threads();
+  for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+    for (const auto& sizes : {std::vector<std::int64_t>{784, 50, 10}, {333, 97, 65, 7}}) {
+      for (const std::size_t count : {1, 2, 3}) {
+        std::vector<Tensors> found;
+        for (const int some : {1, 2, 3}) {
+          at::set_num_threads(some);
+          Mlp model(sizes, 3, dtype);
+          torch::manual_seed(6);
+          const auto network = model.forward(torch::randn({131, sizes.front()}, dtype));
+          Tensors results = {network.predictions.clone()};
+          Tensors cotangents;
+          for (std::size_t c = 0; c < count; ++c) cotangents.push_back(torch::randn({131, sizes.back()}, dtype));
+          for (const auto& list : pulled_by(network, cotangents)) {
+            for (const auto& tensor : list) results.push_back(tensor.clone());
+          }
+          found.push_back(std::move(results));
+        }
+        for (std::size_t i = 0; i < found[0].size(); ++i) {
+          EXPECT_TRUE(same_bits(found[1][i], found[0][i])) << count << " cotangents, tensor " << i;
+          EXPECT_TRUE(same_bits(found[2][i], found[0][i])) << count << " cotangents, tensor " << i;
+        }
+      }
+    }
+  }
+  at::set_num_threads(threads);
 }
 
 TEST(Mlp, InputsAndCotangentsMayHaveAnyStrides) {
