@@ -26,8 +26,10 @@ namespace {
 
 constexpr double seconds_between_checkpoints = 5.0;
 constexpr double seconds_between_messages = 0.2;
-// Below this size a second thread costs more than it does. The MLP of MNIST, 39,760, takes three quarters of the time.
-constexpr std::int64_t parameters_worth_threads = 30'000;
+// Below this size a second thread is a risk: MNIST's MLP takes three quarters of the time with it on a quiet machine,
+// and more than ten times as long on one where another program keeps a core busy, since each of its short parallel
+// parts then waits for the scheduler.
+constexpr std::int64_t parameters_worth_threads = 1'000'000;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
