@@ -90,10 +90,8 @@ LEHI_INLINE Largest largest_of(const float* p, std::int64_t n) {
   return result;
 }
 
-// h = exp((p - origin) / 2) and 1 - h; a p above the origin counts as it. Both have about one unit in the last place
-// and what half of p - origin's own rounding amounts to: a fourth of a unit for |p - origin| < 2, two of them up to 16,
-// where h is below 1/2980. The half exponent reaches twice as far as exp itself would: h stops at 2^-125. (No struct of
-// both: in a loop with sums g++ would keep it in memory.)
+// h = exp((p - origin) / 2) and 1 - h; a p above the origin counts as it. The half exponent reaches twice as far as exp
+// itself would: h stops at 2^-125. (No struct of both: in a loop with sums g++ would keep it in memory.)
 LEHI_INLINE float root_of(float p, float origin, float& complement) {
   constexpr float rounder = 0x1.8p23F;
   constexpr float ln2_high = 0x1.62e4p0F;  // of 2 log 2: k * ln2_high is exact for |k| < 2^8
@@ -370,7 +368,7 @@ LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const Largest& 
   return true;
 }
 
-// The same for such rows, class against class as the header says, at two and a half times the cost.
+// The same for such rows, class against class as the header says; dearer.
 LEHI_INLINE void flat_imitation(const WideRow& row, const Softmax& s, const Largest& largest, float u_scale) {
   const Imitation terms(s);
   const float* p = row.logits;
