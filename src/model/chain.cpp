@@ -74,6 +74,7 @@ Chain::Chain(Parts parts, bool recompute) : parts_(std::move(parts)), recompute_
 Differentiable Chain::forward(const Tensor& inputs, const RandomKey& key) {
   pass_ = {.training = true, .again = false, .key = key, .ranks = ranks_};
   kept_.clear();
+  if (inputs.defined() && inputs.dim() > 0 && inputs.size(0) == 0 && !parts_.ranks_meet) return forward_of_no_rows();
   Tensor values = inputs.detach();
   for (const Segment& segment : parts_.segments) {
     Kept kept;
@@ -112,6 +113,10 @@ void Chain::pull_back(const Tensors& cotangents, const Differentiable::Deliver& 
     arriving = kept.traced.pull_back(arriving, deliver);
     if (!arriving.front().defined()) return kept_.clear();
   }
+}
+
+Differentiable forward_of_no_rows() {
+  return {torch::empty({0}), [](const Tensors&, const Differentiable::Deliver&) {}};
 }
 
 const NamedTensors& Network::named_buffers() const {

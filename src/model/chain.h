@@ -44,6 +44,7 @@ class Chain : public Network {
     NamedTensors parameters;  ///< leaves; the chain makes them require gradients
     NamedTensors buffers = NamedTensors();
     std::vector<Segment> segments;
+    bool ranks_meet = false;  ///< segments have the ranks compute something together, also those without rows
     torch::Tensor head = {};  ///< see Network::head(); may be a parameter that a segment reads, too (tied weights)
   };
   explicit Chain(Parts parts, bool recompute = false);

@@ -164,6 +164,7 @@ Tensor Mlp::checked(const Tensor& inputs) const {
 Differentiable Mlp::forward(const Tensor& inputs, const RandomKey& /*key*/) {
   const torch::NoGradGuard no_grad;
   inputs_ = checked(inputs);
+  if (inputs_.size(0) == 0) return forward_of_no_rows();
   const Tensor* values = &inputs_;
   for (Layer& layer : layers_) {
     layer.outputs.resize_({inputs_.size(0), layer.weight.size(0)});

@@ -32,7 +32,7 @@ class Network {
   virtual torch::Tensor head() const { return {}; }
 
   /// Training. Valid until the next call; `key` names the pass's random numbers: first_row is the index of the batch's
-  /// first row within the step.
+  /// first row within the step. There may be no rows.
   virtual Differentiable forward(const torch::Tensor& inputs, const RandomKey& key) = 0;
 
   /// Several ranks train together: what is computed over a batch's rows (batch normalisation) then is over all ranks'.
@@ -42,6 +42,9 @@ class Network {
   /// Evaluation: the predictions in a tensor of the caller's.
   virtual torch::Tensor predict(const torch::Tensor& inputs) const = 0;
 };
+
+/// What forward() returns for no rows, which one rank of many may have: no predictions, and nothing to pull back.
+Differentiable forward_of_no_rows();
 
 std::int64_t parameter_count(const Network& network);
 

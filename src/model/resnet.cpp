@@ -180,6 +180,7 @@ std::unique_ptr<Network> make_resnet(const ResNetShape& shape, std::uint64_t see
     refuse("a ResNet of {}: expected float32 or float64", c10::toString(dtype));
   }
   Chain::Parts parts;
+  parts.ranks_meet = true;  // for batch normalisation
   parts.parameters = draw_resnet(resnet_parameters(shape), seed, dtype);
   parts.segments.push_back(stem_segment(normed_layer(parts, "conv1", "bn1", 1)));
   for (const BlockShape& block : resnet_blocks(shape)) {

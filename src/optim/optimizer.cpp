@@ -133,7 +133,9 @@ void pull_through(const Differentiable& network, const std::vector<Tensor>& cota
     any = true;
     take(index, parts);
   }
-  if (!any) refuse("none of the optimizer's parameters takes part in the network: there is nothing to train");
+  const bool no_rows = cotangents.front().numel() == 0;
+  if (!any && !no_rows)
+    refuse("none of the optimizer's parameters takes part in the network: there is nothing to train");
 }
 
 }  // namespace
