@@ -90,9 +90,9 @@ LEHI_INLINE Largest largest_of(const float* p, std::int64_t n) {
   return result;
 }
 
-// h = exp((p - origin) / 2) and 1 - h; a p above the origin counts as it. The half exponent reaches twice as far as exp
-// itself would: h stops at 2^-125. (No struct of both: in a loop with sums g++ would keep it in memory.)
-LEHI_INLINE float root_of(float p, float origin, float& complement) {
+// h = exp((p - origin) / 2); a p above the origin counts as it. The half exponent reaches twice as far as exp itself
+// would: h stops at 2^-125.
+LEHI_INLINE float root_of(float p, float origin) {
   constexpr float rounder = 0x1.8p23F;
   constexpr float ln2_high = 0x1.62e4p0F;  // of 2 log 2: k * ln2_high is exact for |k| < 2^8
   constexpr float ln2_low = 0x1.7f7d1cp-19F;
@@ -109,13 +109,7 @@ LEHI_INLINE float root_of(float p, float origin, float& complement) {
   const float high = ((0.001393358F / 64) * r + 0.008363125F / 32) * r + 0.041666466F / 16;
   const float e = (high * r2 + low) * r2 + 0.5F * r;
   const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23U) + 0x3f800000U);
-  complement = (1.0F - power) - power * e;
   return power * e + power;
-}
-
-LEHI_INLINE float root_of(float p, float origin) {
-  float complement = 0.0F;
-  return root_of(p, origin, complement);
 }
 
 // A row's softmax, in the terms of the two headers.
@@ -200,10 +194,24 @@ LEHI_INLINE double sum_of(const float* x, std::int64_t n) {
   return sum;
 }
 
+// Of both in one pass.
+LEHI_INLINE void add_sums(const float* x, std::int64_t n, double& values, double& squares) {
+  double sum = 0.0;
+  double sum_of_squares = 0.0;
+#pragma omp simd reduction(+ : sum, sum_of_squares)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double value = x[i];
+    sum += value;
+    sum_of_squares += value * value;
+  }
+  values += sum;
+  squares += sum_of_squares;
+}
+
 LEHI_INLINE double sum_of_squares(const float* x, std::int64_t n) {
   double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
-  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i] * x[i]);
+  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
   return sum;
 }
 
@@ -237,62 +245,17 @@ LEHI_INLINE double keep_signed_roots(const WideRow& row, float origin, const Dra
     for (std::size_t w = 0; w < words.size(); ++w) {
       for (std::uint32_t i = 0; i < word; ++i) minus[w * word + i] = ~words[w] << (word - 1 - i) & 0x80000000U;
     }
-    float some = 0.0F;  // enters v through float32 factors, divided by the root of Z
-#pragma omp simd reduction(+ : some)
+#pragma GCC ivdep
     for (std::int64_t i = begin; i < end; ++i) {
       const std::uint32_t h = std::bit_cast<std::uint32_t>(root_of(p[i], origin));
-      const float root = std::bit_cast<float>(h | minus[static_cast<std::size_t>(i - begin)]);
-      roots[i] = root;
-      some += root;
+      roots[i] = std::bit_cast<float>(h | minus[static_cast<std::size_t>(i - begin)]);
     }
-    sum += static_cast<double>(some);
-    squares += sum_of_squares(roots + begin, end - begin);
+    add_sums(roots + begin, end - begin, sum, squares);
   };
   for_blocks(row.classes, part);
   mix = sum;
   return squares;
 }
-
-// What the imitation probe computes of every class, in float32.
-struct Imitation {
-  explicit Imitation(const Softmax& s)
-      : z(static_cast<float>(s.z)),
-        gf3(static_cast<float>(s.g * s.f3)),
-        f3(static_cast<float>(s.f3)),
-        root_f3(static_cast<float>(s.root_f3)),
-        b(static_cast<float>(s.b)),
-        root_b(static_cast<float>(std::sqrt(s.b))),
-        b2(static_cast<float>(std::sqrt(s.z - s.g))),
-        q3(std::sqrt(z - gf3)),
-        below_top(static_cast<float>(-std::expm1(s.gap + s.gap3))),
-        below_second(static_cast<float>(-std::expm1(s.gap3))),
-        others(static_cast<float>(1.0 + s.g * s.rest)),
-        top_scale(static_cast<float>(1.0 / (s.z * std::sqrt(s.b)))),
-        second_scale(static_cast<float>(1.0 / (s.z * std::sqrt(s.z - s.g)))),
-        d_scale(1.0F / q3) {}
-
-  LEHI_INLINE void compute(float h, float complement, float& with_top, float& with_second, float& d) const {
-    const float square = h * h;
-    const float sum = complement + complement * h;  // 1 - h^2
-    const float q = std::sqrt(z - gf3 * square);
-    const float h_f = root_f3 * h;  // sqrt(f)
-    const float to_top = h_f * q + root_b;
-    const float to_second = h_f * q + b2;
-    const float to_third = q3 + q;
-    // One division for the four denominators.
-    const float both = to_top * to_second;
-    const float shared = h_f / (q * to_third * both);
-    const float top = (b - f3 * square) * (below_top + gf3 * sum) * top_scale;
-    const float second = (below_second + f3 * sum) * (others - gf3 * square) * second_scale;
-    const float third = complement * (q3 * to_third - gf3 * (square + h)) * d_scale;
-    const float shared_third = shared * to_third;
-    with_top = shared_third * to_second * top;
-    with_second = shared_third * to_top * second;
-    d = shared * both * third;
-  }
-
-  float z, gf3, f3, root_f3, b, root_b, b2, q3, below_top, below_second, others, top_scale, second_scale, d_scale;
-};
 
 // 1 / sqrt(1 - y) by a polynomial: a root and a division would be most of the work. y is a class's probability, 1/3 at
 // most: both the largest and the second largest class have no less.
@@ -311,9 +274,9 @@ struct SmallShare {  // Taylor's, for y < 1/64: 2e-8 at most
   LEHI_INLINE static float inverse_root(float y) { return ((0.3125F * y + 0.375F) * y + 0.5F) * y + 1.0F; }
 };
 
-// v_i = r_i - s_i (sum of r_k), r = sqrt(s / (1 - s)), where most of r_i is left: float32 then loses nothing that
-// matters. The scratch holds the roots. False where it does lose, because v is below a sixth of r: logits near to
-// each other. (The two largest classes, counted as the third here, change nothing about that.)
+// v_i = r_i - s_i (sum of r_k), r = sqrt(s / (1 - s)). The scratch holds the roots. False where float32 has not enough
+// digits, because v is below a sixth of r: logits near to each other. (The two largest classes, counted as the third
+// here, change nothing about that.)
 template <class Share>
 LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const Largest& largest, double squares,
                            float u_scale) {
@@ -368,61 +331,6 @@ LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const Largest& 
   return true;
 }
 
-// The same for such rows, class against class as the header says; dearer.
-LEHI_INLINE void flat_imitation(const WideRow& row, const Softmax& s, const Largest& largest, float u_scale) {
-  const Imitation terms(s);
-  const float* p = row.logits;
-  float* u = row.gradient;
-  float* v = row.second;
-  const float p3 = s.p3;
-  const auto g = static_cast<float>(s.g);
-  const auto spread = static_cast<float>(s.g * s.rest / s.z);
-  double d = 0.0;
-  double with_top = 0.0;
-  double with_second = 0.0;
-  Block tops;
-  Block seconds;
-  Block ds;
-  for (std::int64_t begin = 0; begin < s.classes; begin += block) {
-    const std::int64_t n = std::min(block, s.classes - begin);
-#pragma GCC ivdep
-    for (std::int64_t i = 0; i < n; ++i) {
-      float complement = 0.0F;
-      const float h = root_of(p[begin + i], p3, complement);
-      float own_top = 0.0F;
-      float own_second = 0.0F;
-      float own_d = 0.0F;
-      terms.compute(h, complement, own_top, own_second, own_d);
-      tops[static_cast<std::size_t>(i)] = own_top;
-      seconds[static_cast<std::size_t>(i)] = own_second;
-      ds[static_cast<std::size_t>(i)] = own_d;
-      u[begin + i] = u_scale * (h * h);
-      v[begin + i] = own_top + g * own_second + spread * own_d;
-    }
-    with_top += sum_of(tops.data(), n);
-    with_second += sum_of(seconds.data(), n);
-    d += sum_of(ds.data(), n);
-  }
-  // The two largest were counted as the third.
-  float third_top = 0.0F;
-  float third_second = 0.0F;
-  float third_d = 0.0F;
-  terms.compute(1.0F, 0.0F, third_top, third_second, third_d);
-  with_top -= 2.0 * static_cast<double>(third_top);
-  with_second -= 2.0 * static_cast<double>(third_second);
-
-  const double scale = row.factor * s.root_g;
-  const auto own = static_cast<float>(scale);
-  const auto shared = static_cast<float>(d / row.weight);  // of u = c g f / Z
-#pragma GCC ivdep
-  for (std::int64_t i = 0; i < s.classes; ++i) v[i] = own * (v[i] - shared * u[i]);
-  const double root_b = std::sqrt(s.b);
-  const double b2 = std::sqrt(s.z - s.g);
-  const double top_and_second = s.rest * -std::expm1(s.gap) / (b2 * s.z * root_b * (b2 + root_b));
-  v[largest.top] = static_cast<float>(-scale * (top_and_second + with_top));
-  v[largest.second] = static_cast<float>(scale * (top_and_second - s.g * with_second));
-}
-
 // The scratch holds the signed roots, their sum is `mix`.
 LEHI_INLINE void gauss_newton(const WideRow& row, const Softmax& s, const Largest& largest, double mix, float u_scale) {
   float* v = row.second;
@@ -463,7 +371,7 @@ LEHI_CLONES WideResult run(const WideRow& row, Probe probe, const Draws& draws, 
   const std::int64_t n = row.classes;
   const float* p = row.logits;
   const Largest largest = largest_of(p, n);
-  if (!largest.finite) return {0.0, false};
+  if (!largest.finite) return {.finite = false};
   float* u = row.gradient;
   double mix = 0.0;
   double squares = 0.0;
@@ -476,9 +384,9 @@ LEHI_CLONES WideResult run(const WideRow& row, Probe probe, const Draws& draws, 
   const double c = row.weight;
   const auto u_scale = static_cast<float>(c * s.g * s.f3 / s.z);
   if (probe == Probe::imitation) {
-    const bool done = s.g * s.f3 / s.z < SmallShare::bound ? imitation<SmallShare>(row, s, largest, squares, u_scale)
-                                                           : imitation<AnyShare>(row, s, largest, squares, u_scale);
-    if (!done) flat_imitation(row, s, largest, u_scale);
+    const bool precise = s.g * s.f3 / s.z < SmallShare::bound ? imitation<SmallShare>(row, s, largest, squares, u_scale)
+                                                              : imitation<AnyShare>(row, s, largest, squares, u_scale);
+    if (!precise) return {.precise = false};
   } else if (probe == Probe::gauss_newton) {
     gauss_newton(row, s, largest, mix, u_scale);
   } else if (probe == Probe::diagonal) {
@@ -497,7 +405,7 @@ LEHI_CLONES WideResult run(const WideRow& row, Probe probe, const Draws& draws, 
   const double complement = s.g * s.b / s.z;  // 1 - s_top
   u[largest.second] = static_cast<float>(c * (s.g / s.z - (y == largest.second ? 1.0 : 0.0)));
   u[largest.top] = static_cast<float>(y == largest.top ? -c * complement : c / s.z);
-  return {c * (distance + std::log1p(s.g * s.b)), true};
+  return {.loss = c * (distance + std::log1p(s.g * s.b))};
 }
 
 }  // namespace
