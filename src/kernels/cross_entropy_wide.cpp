@@ -90,27 +90,8 @@ LEHI_INLINE Largest largest_of(const float* p, std::int64_t n) {
   return result;
 }
 
-// h = exp((p - origin) / 2); a p above the origin counts as it. The half exponent reaches twice as far as exp itself
-// would: h stops at 2^-125.
-LEHI_INLINE float root_of(float p, float origin) {
-  constexpr float rounder = 0x1.8p23F;
-  constexpr float ln2_high = 0x1.62e4p0F;  // of 2 log 2: k * ln2_high is exact for |k| < 2^8
-  constexpr float ln2_low = 0x1.7f7d1cp-19F;
-  const float least = 0.0F * origin - 173.0F;  // to g++ a constant would be a reason for cases
-  float x = (p < origin ? p : origin) - origin;
-  x = x > least ? x : least;
-  const float shifted = x * 0x1.715476p-1F + rounder;
-  const float k = shifted - rounder;
-  const float r = (x - k * ln2_high) - k * ln2_low;  // |r| <= log 2
-  // exp(r/2) - 1: Taylor's series to the eighth power, the last two terms as lower ones by Chebyshev's polynomials
-  // (2e-8 at most), in a short chain.
-  const float r2 = r * r;
-  const float low = (0.16666577F / 8) * r + 0.5F / 4;
-  const float high = ((0.001393358F / 64) * r + 0.008363125F / 32) * r + 0.041666466F / 16;
-  const float e = (high * r2 + low) * r2 + 0.5F * r;
-  const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23U) + 0x3f800000U);
-  return power * e + power;
-}
+// h = exp(p / 2 - origin / 2); a p above the origin counts as it.
+LEHI_INLINE float root_of(float p, float half_origin) { return exp_of_nonpositive(0.5F * p - half_origin); }
 
 // A row's softmax, in the terms of the two headers.
 struct Softmax {
@@ -217,12 +198,13 @@ LEHI_INLINE double sum_of_squares(const float* x, std::int64_t n) {
 
 // Keeps every h in the scratch; returns the sum of h^2.
 LEHI_INLINE double keep_roots(const WideRow& row, float origin) {
+  const float half_origin = 0.5F * origin;
   const float* p = row.logits;
   float* roots = row.scratch;
   double squares = 0.0;
   const auto part = [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
 #pragma GCC ivdep
-    for (std::int64_t i = begin; i < end; ++i) roots[i] = root_of(p[i], origin);
+    for (std::int64_t i = begin; i < end; ++i) roots[i] = root_of(p[i], half_origin);
     squares += sum_of_squares(roots + begin, end - begin);
   };
   for_blocks(row.classes, part);
@@ -233,6 +215,7 @@ LEHI_INLINE double keep_roots(const WideRow& row, float origin) {
 LEHI_INLINE double keep_signed_roots(const WideRow& row, float origin, const Draws& draws, std::int64_t index,
                                      double& mix) {
   constexpr std::int64_t word = 32;
+  const float half_origin = 0.5F * origin;
   const float* p = row.logits;
   float* roots = row.scratch;
   double squares = 0.0;
@@ -247,7 +230,7 @@ LEHI_INLINE double keep_signed_roots(const WideRow& row, float origin, const Dra
     }
 #pragma GCC ivdep
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint32_t h = std::bit_cast<std::uint32_t>(root_of(p[i], origin));
+      const std::uint32_t h = std::bit_cast<std::uint32_t>(root_of(p[i], half_origin));
       roots[i] = std::bit_cast<float>(h | minus[static_cast<std::size_t>(i - begin)]);
     }
     add_sums(roots + begin, end - begin, sum, squares);
