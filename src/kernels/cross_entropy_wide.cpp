@@ -97,7 +97,8 @@ LEHI_INLINE double keep_signed_roots(const WideRow& row, float origin, const Dra
       const std::uint32_t h = std::bit_cast<std::uint32_t>(root_of(p[i], half_origin));
       roots[i] = std::bit_cast<float>(h | minus[static_cast<std::size_t>(i - begin)]);
     }
-    add_block_sums(roots + begin, end - begin, sum, squares);
+    sum += block_sum(roots + begin, end - begin);
+    squares += block_squares(roots + begin, end - begin);
   };
   for_blocks(row.classes, part);
   mix = sum;

@@ -36,33 +36,31 @@ LEHI_INLINE void write_block(const Block& from, std::int64_t n, bool past_cache,
   std::copy(from.begin(), from.begin() + n, to);
 }
 
-/// Sums in float64.
-LEHI_INLINE double block_sum(const float* x, std::int64_t n) {
+/// term(0) + ... + term(n - 1) in float64, four quarters side by side: otherwise every addition waits for the one
+/// before.
+template <class Term>
+LEHI_INLINE double block_sum(std::int64_t n, const Term& term) {
+  const std::int64_t quarter = n / 4;
   double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
-  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
+  for (std::int64_t i = 0; i < quarter; ++i) {
+    sum += (term(i) + term(quarter + i)) + (term(2 * quarter + i) + term(3 * quarter + i));
+  }
+  for (std::int64_t i = 4 * quarter; i < n; ++i) sum += term(i);
   return sum;
 }
 
-/// Adds the sum of x and that of its squares, in one pass.
-LEHI_INLINE void add_block_sums(const float* x, std::int64_t n, double& values, double& squares) {
-  double sum = 0.0;
-  double sum_of_squares = 0.0;
-#pragma omp simd reduction(+ : sum, sum_of_squares)
-  for (std::int64_t i = 0; i < n; ++i) {
-    const double value = x[i];
-    sum += value;
-    sum_of_squares += value * value;
-  }
-  values += sum;
-  squares += sum_of_squares;
+LEHI_INLINE double block_sum(const float* x, std::int64_t n) {
+  return block_sum(
+      n, [x](std::int64_t i) __attribute__((always_inline)) { return static_cast<double>(x[i]); });
 }
 
 LEHI_INLINE double block_squares(const float* x, std::int64_t n) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  return sum;
+  return block_sum(
+      n, [x](std::int64_t i) __attribute__((always_inline)) {
+        const double value = x[i];
+        return value * value;
+      });
 }
 
 }  // namespace lehi::kernels
