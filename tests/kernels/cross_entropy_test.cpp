@@ -49,7 +49,7 @@ CrossEntropyTask task_of(std::int64_t rows, std::int64_t classes, torch::Dtype d
 // Of the loss, relative: float64 sums of thousands of terms, but in rows that cross_entropy_wide.h serves. There the
 // terms h^2 of Z are squares of float32 numbers with a rounding error of 5e-8 each (root mean square; of h^2 1e-7), so
 // that log Z is off by 1e-7 / sqrt(K) when K classes have most of the probability: 1e-8 for K = 100, beside a loss of 5
-// to 15. What float64 takes for the terms, 1.2 ns an exponential, is two thirds of what such a row takes altogether.
+// to 15. What float64 takes for the terms, 1 ns an exponential, is two thirds of what such a row takes altogether.
 double value_tolerance(const CrossEntropyTask& task) {
   const bool wide = task.logits.scalar_type() == torch::kFloat32 && task.logits.size(1) >= wide_classes &&
                     task.has_indices() && task.label_smoothing == 0.0 && wide_probe(task.probe);
