@@ -279,8 +279,9 @@ LEHI_CLONES RowResult run_row(const Rows<T>& rows, std::int64_t row, const Draws
   return {target.loss, rows.indices != nullptr ? rows.weights[rows.indices[row]] : 1.0, true};
 }
 
-// The same in float32, of a row that cross_entropy_wide.h is for.
-RowResult run_wide_row(const Rows<float>& rows, std::int64_t row, const Draws& draws, std::vector<float>& scratch) {
+// The same in float32, of a row that cross_entropy_wide.h is for; nothing where float32 is not enough.
+std::optional<RowResult> run_wide_row(const Rows<float>& rows, std::int64_t row, const Draws& draws,
+                                      std::vector<float>& scratch) {
   const std::int64_t y = rows.indices[row];
   const double c = rows.weights[y];
   WideRow wide;
@@ -295,7 +296,8 @@ RowResult run_wide_row(const Rows<float>& rows, std::int64_t row, const Draws& d
   wide.scratch = scratch.data();
   wide.past_cache = rows.past_cache;
   const WideResult result = cross_entropy_wide(wide, rows.probe, draws, row);
-  return {result.loss, c, result.finite};
+  if (!result.precise) return std::nullopt;
+  return RowResult{result.loss, c, result.finite};
 }
 
 bool is_wide(const Rows<float>& rows, std::int64_t row) {
@@ -331,14 +333,15 @@ CrossEntropyResult run(const CrossEntropyTask& task, const torch::Tensor& gradie
     std::optional<Scratch> scratch;
     std::vector<float> wide_scratch;
     for (std::int64_t row = begin; row < end; ++row) {
+      std::optional<RowResult> result;
       if constexpr (std::is_same_v<T, float>) {
-        if (is_wide(rows, row)) {
-          results[static_cast<std::size_t>(row)] = run_wide_row(rows, row, draws, wide_scratch);
-          continue;
-        }
+        if (is_wide(rows, row)) result = run_wide_row(rows, row, draws, wide_scratch);
       }
-      if (!scratch) scratch.emplace(rows.classes);
-      results[static_cast<std::size_t>(row)] = run_row(rows, row, draws, *scratch);
+      if (!result) {
+        if (!scratch) scratch.emplace(rows.classes);
+        result = run_row(rows, row, draws, *scratch);
+      }
+      results[static_cast<std::size_t>(row)] = *result;
     }
     finish_writes();
   });

@@ -1,137 +1,31 @@
 #include "kernels/cross_entropy_wide.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <tuple>
 
+#include "kernels/largest_logits.h"
+#include "kernels/row_blocks.h"
 #include "kernels/vector_math.h"
 
 namespace lehi::kernels {
 namespace {
 
-// The three largest logits, and where the two largest are.
-struct Largest {
-  std::int64_t top = 0;
-  std::int64_t second = 0;
-  float m = 0.0F;
-  float p2 = 0.0F;
-  float p3 = 0.0F;
-  bool finite = true;
-};
-
-// A row in at most 512 pieces, with the largest logit of each: where to look for a value.
-struct Pieces {
-  explicit Pieces(std::int64_t n) : length(std::max<std::int64_t>(1, (n / 512 + 64) / 64) * 64) {}
-
-  // The first place of a value that is there, from `begin` on.
-  std::int64_t place_of(float value, const float* p, std::int64_t begin, std::int64_t n) const {
-    for (;; begin = (begin / length + 1) * length) {
-      const std::int64_t piece = begin / length;
-      if (maxima[static_cast<std::size_t>(piece)] < value) continue;
-      const float* end = p + std::min(n, (piece + 1) * length);
-      const float* found = std::find(p + begin, end, value);
-      if (found != end) return found - p;
-    }
-  }
-
-  std::int64_t length;
-  std::array<float, 513> maxima;
-};
-
-LEHI_INLINE Largest largest_of(const float* p, std::int64_t n) {
-  constexpr std::size_t lanes = 16;
-  constexpr float lowest = std::numeric_limits<float>::lowest();
-  using Lanes = std::array<float, lanes>;
-  Lanes first;
-  Lanes second;
-  Lanes third;
-  Lanes zeros = {};  // 0 times everything: NaN after a NaN or an infinity
-  first.fill(lowest);
-  second.fill(lowest);
-  third.fill(lowest);
-  Pieces pieces(n);
-  for (std::int64_t begin = 0; begin < n; begin += pieces.length) {
-    const std::int64_t end = std::min(n, begin + pieces.length);
-    Lanes largest;
-    largest.fill(lowest);
-    const auto insert = [&](float x, std::size_t lane) __attribute__((always_inline)) {
-      const float below_first = x < first[lane] ? x : first[lane];
-      first[lane] = x > first[lane] ? x : first[lane];
-      const float below_second = below_first < second[lane] ? below_first : second[lane];
-      second[lane] = below_first > second[lane] ? below_first : second[lane];
-      third[lane] = below_second > third[lane] ? below_second : third[lane];
-      largest[lane] = x > largest[lane] ? x : largest[lane];
-      zeros[lane] += 0.0F * x;
-    };
-    std::int64_t i = begin;
-    for (; i + static_cast<std::int64_t>(lanes) <= end; i += static_cast<std::int64_t>(lanes)) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) insert(p[i + static_cast<std::int64_t>(lane)], lane);
-    }
-    for (; i < end; ++i) insert(p[i], 0);
-    pieces.maxima[static_cast<std::size_t>(begin / pieces.length)] = *std::max_element(largest.begin(), largest.end());
-  }
-
-  std::array<float, 3 * lanes> all;
-  std::copy(first.begin(), first.end(), all.begin());
-  std::copy(second.begin(), second.end(), all.begin() + lanes);
-  std::copy(third.begin(), third.end(), all.begin() + 2 * lanes);
-  std::partial_sort(all.begin(), all.begin() + 3, all.end(), std::greater<>());
-  Largest result;
-  for (const float zero : zeros) result.finite = result.finite && zero == 0.0F;
-  if (!result.finite) return result;
-  result.m = all[0];
-  result.p2 = all[1];
-  result.p3 = all[2];
-  result.top = pieces.place_of(result.m, p, 0, n);
-  // An equal second comes after it.
-  result.second = pieces.place_of(result.p2, p, result.p2 == result.m ? result.top + 1 : 0, n);
-  return result;
-}
-
-// h = exp((p - origin) / 2) and 1 - h; a p above the origin counts as it. The half exponent reaches twice as far as exp
-// itself would: h stops at 2^-125. (No struct of both: in a loop with sums g++ would keep it in memory.)
-LEHI_INLINE float root_of(float p, float origin, float& complement) {
-  constexpr float rounder = 0x1.8p23F;
-  constexpr float ln2_high = 0x1.62e4p0F;  // of 2 log 2: k * ln2_high is exact for |k| < 2^8
-  constexpr float ln2_low = 0x1.7f7d1cp-19F;
-  const float least = 0.0F * origin - 173.0F;  // to g++ a constant would be a reason for cases
-  float x = (p < origin ? p : origin) - origin;
-  x = x > least ? x : least;
-  const float shifted = x * 0x1.715476p-1F + rounder;
-  const float k = shifted - rounder;
-  const float r = (x - k * ln2_high) - k * ln2_low;  // |r| <= log 2
-  // exp(r/2) - 1: Taylor's series to the eighth power, the last two terms as lower ones by Chebyshev's polynomials
-  // (2e-8 at most), in a short chain.
-  const float r2 = r * r;
-  const float low = (0.16666577F / 8) * r + 0.5F / 4;
-  const float high = ((0.001393358F / 64) * r + 0.008363125F / 32) * r + 0.041666466F / 16;
-  const float e = (high * r2 + low) * r2 + 0.5F * r;
-  const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23U) + 0x3f800000U);
-  complement = (1.0F - power) - power * e;
-  return power * e + power;
-}
-
-LEHI_INLINE float root_of(float p, float origin) {
-  float complement = 0.0F;
-  return root_of(p, origin, complement);
-}
+// h = exp(p / 2 - origin / 2); a p above the origin counts as it.
+LEHI_INLINE float root_of(float p, float half_origin) { return exp_of_nonpositive(0.5F * p - half_origin); }
 
 // A row's softmax, in the terms of the two headers.
 struct Softmax {
   std::int64_t classes;
-  float p3;
   double gap, gap3;    // p2 - m, p3 - p2
   double g, root_g;    // exp(gap) and its root
   double f3, root_f3;  // exp(gap3) and its root
   double rest, b, z;
 };
 
-LEHI_INLINE Softmax softmax_of(std::int64_t classes, const Largest& largest, double sum_of_squares) {
+LEHI_INLINE Softmax softmax_of(std::int64_t classes, const LargestLogits& largest, double sum_of_squares) {
   Softmax s;
   s.classes = classes;
-  s.p3 = largest.p3;
   s.gap = static_cast<double>(largest.p2) - static_cast<double>(largest.m);
   s.gap3 = static_cast<double>(largest.p3) - static_cast<double>(largest.p2);
   s.g = std::exp(s.gap);
@@ -142,33 +36,6 @@ LEHI_INLINE Softmax softmax_of(std::int64_t classes, const Largest& largest, dou
   s.b = 1.0 + s.rest;
   s.z = 1.0 + s.g * s.b;
   return s;
-}
-
-// Classes at a time: first what is in float32, then, from the first cache, its sums in float64. In one loop g++ would
-// make vectors of as many float32 as a vector has float64.
-constexpr std::int64_t block = 1024;
-using Block = std::array<float, block>;
-
-// part(begin, end) of every block; the first is `less` shorter.
-template <class Part>
-LEHI_INLINE void for_blocks(std::int64_t n, const Part& part, std::int64_t less = 0) {
-  for (std::int64_t begin = 0; begin < n;) {
-    const std::int64_t end = std::min(n, begin + block - less);
-    part(begin, end);
-    begin = end;
-    less = 0;
-  }
-}
-
-// By how much the first block must be shorter for the others to begin with a cache line of the output.
-LEHI_INLINE std::int64_t into_line(const float* x) {
-  constexpr std::uintptr_t line = 64;
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(x) % line / sizeof(float));
-}
-
-LEHI_INLINE void write(const Block& from, std::int64_t n, bool past_cache, float* to) {
-  if (past_cache) return write_past_cache(from.data(), n, to);
-  std::copy(from.begin(), from.begin() + n, to);
 }
 
 // Writes u and, unless it is null, v: compute(h, u, v) of each h in the scratch, where v comes as 0.
@@ -187,35 +54,22 @@ LEHI_INLINE void emit(const WideRow& row, const Compute& compute) {
       u[static_cast<std::size_t>(i)] = own_u;
       v[static_cast<std::size_t>(i)] = own_v;
     }
-    write(u, n, row.past_cache, row.gradient + begin);
-    if (row.second != nullptr) write(v, n, row.past_cache, row.second + begin);
+    write_block(u, n, row.past_cache, row.gradient + begin);
+    if (row.second != nullptr) write_block(v, n, row.past_cache, row.second + begin);
   };
   for_blocks(row.classes, part, into_line(row.gradient));
 }
 
-LEHI_INLINE double sum_of(const float* x, std::int64_t n) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
-  return sum;
-}
-
-LEHI_INLINE double sum_of_squares(const float* x, std::int64_t n) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i] * x[i]);
-  return sum;
-}
-
 // Keeps every h in the scratch; returns the sum of h^2.
 LEHI_INLINE double keep_roots(const WideRow& row, float origin) {
+  const float half_origin = 0.5F * origin;
   const float* p = row.logits;
   float* roots = row.scratch;
   double squares = 0.0;
   const auto part = [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
 #pragma GCC ivdep
-    for (std::int64_t i = begin; i < end; ++i) roots[i] = root_of(p[i], origin);
-    squares += sum_of_squares(roots + begin, end - begin);
+    for (std::int64_t i = begin; i < end; ++i) roots[i] = root_of(p[i], half_origin);
+    squares += block_squares(roots + begin, end - begin);
   };
   for_blocks(row.classes, part);
   return squares;
@@ -225,74 +79,31 @@ LEHI_INLINE double keep_roots(const WideRow& row, float origin) {
 LEHI_INLINE double keep_signed_roots(const WideRow& row, float origin, const Draws& draws, std::int64_t index,
                                      double& mix) {
   constexpr std::int64_t word = 32;
+  const float half_origin = 0.5F * origin;
   const float* p = row.logits;
   float* roots = row.scratch;
   double squares = 0.0;
   double sum = 0.0;
   SignWords words;
-  std::array<std::uint32_t, block> minus;
-  static_assert(std::tuple_size_v<SignWords> * word == block);
+  std::array<std::uint32_t, block_size> minus;
+  static_assert(std::tuple_size_v<SignWords> * word == block_size);
   const auto part = [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
-    draws.sign_words(index, begin / block, words);
+    draws.sign_words(index, begin / block_size, words);
     for (std::size_t w = 0; w < words.size(); ++w) {
       for (std::uint32_t i = 0; i < word; ++i) minus[w * word + i] = ~words[w] << (word - 1 - i) & 0x80000000U;
     }
-    float some = 0.0F;  // enters v through float32 factors, divided by the root of Z
-#pragma omp simd reduction(+ : some)
+#pragma GCC ivdep
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint32_t h = std::bit_cast<std::uint32_t>(root_of(p[i], origin));
-      const float root = std::bit_cast<float>(h | minus[static_cast<std::size_t>(i - begin)]);
-      roots[i] = root;
-      some += root;
+      const std::uint32_t h = std::bit_cast<std::uint32_t>(root_of(p[i], half_origin));
+      roots[i] = std::bit_cast<float>(h | minus[static_cast<std::size_t>(i - begin)]);
     }
-    sum += static_cast<double>(some);
-    squares += sum_of_squares(roots + begin, end - begin);
+    sum += block_sum(roots + begin, end - begin);
+    squares += block_squares(roots + begin, end - begin);
   };
   for_blocks(row.classes, part);
   mix = sum;
   return squares;
 }
-
-// What the imitation probe computes of every class, in float32.
-struct Imitation {
-  explicit Imitation(const Softmax& s)
-      : z(static_cast<float>(s.z)),
-        gf3(static_cast<float>(s.g * s.f3)),
-        f3(static_cast<float>(s.f3)),
-        root_f3(static_cast<float>(s.root_f3)),
-        b(static_cast<float>(s.b)),
-        root_b(static_cast<float>(std::sqrt(s.b))),
-        b2(static_cast<float>(std::sqrt(s.z - s.g))),
-        q3(std::sqrt(z - gf3)),
-        below_top(static_cast<float>(-std::expm1(s.gap + s.gap3))),
-        below_second(static_cast<float>(-std::expm1(s.gap3))),
-        others(static_cast<float>(1.0 + s.g * s.rest)),
-        top_scale(static_cast<float>(1.0 / (s.z * std::sqrt(s.b)))),
-        second_scale(static_cast<float>(1.0 / (s.z * std::sqrt(s.z - s.g)))),
-        d_scale(1.0F / q3) {}
-
-  LEHI_INLINE void compute(float h, float complement, float& with_top, float& with_second, float& d) const {
-    const float square = h * h;
-    const float sum = complement + complement * h;  // 1 - h^2
-    const float q = std::sqrt(z - gf3 * square);
-    const float h_f = root_f3 * h;  // sqrt(f)
-    const float to_top = h_f * q + root_b;
-    const float to_second = h_f * q + b2;
-    const float to_third = q3 + q;
-    // One division for the four denominators.
-    const float both = to_top * to_second;
-    const float shared = h_f / (q * to_third * both);
-    const float top = (b - f3 * square) * (below_top + gf3 * sum) * top_scale;
-    const float second = (below_second + f3 * sum) * (others - gf3 * square) * second_scale;
-    const float third = complement * (q3 * to_third - gf3 * (square + h)) * d_scale;
-    const float shared_third = shared * to_third;
-    with_top = shared_third * to_second * top;
-    with_second = shared_third * to_top * second;
-    d = shared * both * third;
-  }
-
-  float z, gf3, f3, root_f3, b, root_b, b2, q3, below_top, below_second, others, top_scale, second_scale, d_scale;
-};
 
 // 1 / sqrt(1 - y) by a polynomial: a root and a division would be most of the work. y is a class's probability, 1/3 at
 // most: both the largest and the second largest class have no less.
@@ -311,23 +122,29 @@ struct SmallShare {  // Taylor's, for y < 1/64: 2e-8 at most
   LEHI_INLINE static float inverse_root(float y) { return ((0.3125F * y + 0.375F) * y + 0.5F) * y + 1.0F; }
 };
 
-// v_i = r_i - s_i (sum of r_k), r = sqrt(s / (1 - s)), where most of r_i is left: float32 then loses nothing that
-// matters. The scratch holds the roots. False where it does lose, because v is below a sixth of r: logits near to
-// each other. (The two largest classes, counted as the third here, change nothing about that.)
+// v_i = r_i - s_i (sum of r_k), r = sqrt(s / (1 - s)). The scratch holds the roots. False where float32 has not enough
+// digits, because v is below a sixth of r: logits near to each other. (The two largest classes, counted as the third
+// here, change nothing about that.)
 template <class Share>
-LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const Largest& largest, double squares,
+LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const LargestLogits& largest, double squares,
                            float u_scale) {
   const float* h = row.scratch;
   float* v = row.second;
   const auto share = static_cast<float>(s.g * s.f3 / s.z);
   double sum = 0.0;
   const auto add = [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
-    Block r;
+    const std::int64_t quarter = (end - begin) / 4;
+    const auto r = [=](std::int64_t i) __attribute__((always_inline)) {
+      return h[i] * Share::inverse_root(share * (h[i] * h[i]));
+    };
+    Block fours;  // all r are positive: adding four in float32 costs the sum no more than their own rounding did
 #pragma GCC ivdep
-    for (std::int64_t i = begin; i < end; ++i) {
-      r[static_cast<std::size_t>(i - begin)] = h[i] * Share::inverse_root(share * (h[i] * h[i]));
+    for (std::int64_t i = 0; i < quarter; ++i) {
+      const std::int64_t k = begin + i;
+      fours[static_cast<std::size_t>(i)] = (r(k) + r(k + quarter)) + (r(k + 2 * quarter) + r(k + 3 * quarter));
     }
-    sum += sum_of(r.data(), end - begin);
+    sum += block_sum(fours.data(), quarter);
+    for (std::int64_t i = begin + 4 * quarter; i < end; ++i) sum += static_cast<double>(r(i));
   };
   for_blocks(s.classes, add);
   const double unit = s.root_f3 / std::sqrt(s.z);  // of r
@@ -357,8 +174,8 @@ LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const Largest& 
       own_v[static_cast<std::size_t>(i)] = own * difference;
     }
     left += some;
-    write(own_u, n, row.past_cache, row.gradient + begin);
-    write(own_v, n, row.past_cache, v + begin);
+    write_block(own_u, n, row.past_cache, row.gradient + begin);
+    write_block(own_v, n, row.past_cache, v + begin);
   };
   for_blocks(s.classes, part, into_line(row.gradient));
   if (36.0 * static_cast<double>(left) < squares) return false;
@@ -368,63 +185,9 @@ LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const Largest& 
   return true;
 }
 
-// The same for such rows, class against class as the header says; dearer.
-LEHI_INLINE void flat_imitation(const WideRow& row, const Softmax& s, const Largest& largest, float u_scale) {
-  const Imitation terms(s);
-  const float* p = row.logits;
-  float* u = row.gradient;
-  float* v = row.second;
-  const float p3 = s.p3;
-  const auto g = static_cast<float>(s.g);
-  const auto spread = static_cast<float>(s.g * s.rest / s.z);
-  double d = 0.0;
-  double with_top = 0.0;
-  double with_second = 0.0;
-  Block tops;
-  Block seconds;
-  Block ds;
-  for (std::int64_t begin = 0; begin < s.classes; begin += block) {
-    const std::int64_t n = std::min(block, s.classes - begin);
-#pragma GCC ivdep
-    for (std::int64_t i = 0; i < n; ++i) {
-      float complement = 0.0F;
-      const float h = root_of(p[begin + i], p3, complement);
-      float own_top = 0.0F;
-      float own_second = 0.0F;
-      float own_d = 0.0F;
-      terms.compute(h, complement, own_top, own_second, own_d);
-      tops[static_cast<std::size_t>(i)] = own_top;
-      seconds[static_cast<std::size_t>(i)] = own_second;
-      ds[static_cast<std::size_t>(i)] = own_d;
-      u[begin + i] = u_scale * (h * h);
-      v[begin + i] = own_top + g * own_second + spread * own_d;
-    }
-    with_top += sum_of(tops.data(), n);
-    with_second += sum_of(seconds.data(), n);
-    d += sum_of(ds.data(), n);
-  }
-  // The two largest were counted as the third.
-  float third_top = 0.0F;
-  float third_second = 0.0F;
-  float third_d = 0.0F;
-  terms.compute(1.0F, 0.0F, third_top, third_second, third_d);
-  with_top -= 2.0 * static_cast<double>(third_top);
-  with_second -= 2.0 * static_cast<double>(third_second);
-
-  const double scale = row.factor * s.root_g;
-  const auto own = static_cast<float>(scale);
-  const auto shared = static_cast<float>(d / row.weight);  // of u = c g f / Z
-#pragma GCC ivdep
-  for (std::int64_t i = 0; i < s.classes; ++i) v[i] = own * (v[i] - shared * u[i]);
-  const double root_b = std::sqrt(s.b);
-  const double b2 = std::sqrt(s.z - s.g);
-  const double top_and_second = s.rest * -std::expm1(s.gap) / (b2 * s.z * root_b * (b2 + root_b));
-  v[largest.top] = static_cast<float>(-scale * (top_and_second + with_top));
-  v[largest.second] = static_cast<float>(scale * (top_and_second - s.g * with_second));
-}
-
 // The scratch holds the signed roots, their sum is `mix`.
-LEHI_INLINE void gauss_newton(const WideRow& row, const Softmax& s, const Largest& largest, double mix, float u_scale) {
+LEHI_INLINE void gauss_newton(const WideRow& row, const Softmax& s, const LargestLogits& largest, double mix,
+                              float u_scale) {
   float* v = row.second;
   const double sign = row.scratch[largest.top] > 0.0F ? 1.0 : -1.0;
   const double second_sign = row.scratch[largest.second] > 0.0F ? 1.0 : -1.0;
@@ -444,7 +207,7 @@ LEHI_INLINE void gauss_newton(const WideRow& row, const Softmax& s, const Larges
   v[largest.second] = static_cast<float>(own * second_sign - shared);
 }
 
-LEHI_INLINE void diagonal(const WideRow& row, const Softmax& s, const Largest& largest, float u_scale) {
+LEHI_INLINE void diagonal(const WideRow& row, const Softmax& s, const LargestLogits& largest, float u_scale) {
   const double scale = row.factor * s.root_g / s.z;
   const auto own3 = static_cast<float>(scale * s.root_f3);
   const auto z = static_cast<float>(s.z);
@@ -462,8 +225,8 @@ LEHI_INLINE void diagonal(const WideRow& row, const Softmax& s, const Largest& l
 LEHI_CLONES WideResult run(const WideRow& row, Probe probe, const Draws& draws, std::int64_t index) {
   const std::int64_t n = row.classes;
   const float* p = row.logits;
-  const Largest largest = largest_of(p, n);
-  if (!largest.finite) return {0.0, false};
+  const LargestLogits largest = largest_logits(p, n);
+  if (!largest.finite) return {.finite = false};
   float* u = row.gradient;
   double mix = 0.0;
   double squares = 0.0;
@@ -476,9 +239,9 @@ LEHI_CLONES WideResult run(const WideRow& row, Probe probe, const Draws& draws, 
   const double c = row.weight;
   const auto u_scale = static_cast<float>(c * s.g * s.f3 / s.z);
   if (probe == Probe::imitation) {
-    const bool done = s.g * s.f3 / s.z < SmallShare::bound ? imitation<SmallShare>(row, s, largest, squares, u_scale)
-                                                           : imitation<AnyShare>(row, s, largest, squares, u_scale);
-    if (!done) flat_imitation(row, s, largest, u_scale);
+    const bool precise = s.g * s.f3 / s.z < SmallShare::bound ? imitation<SmallShare>(row, s, largest, squares, u_scale)
+                                                              : imitation<AnyShare>(row, s, largest, squares, u_scale);
+    if (!precise) return {.precise = false};
   } else if (probe == Probe::gauss_newton) {
     gauss_newton(row, s, largest, mix, u_scale);
   } else if (probe == Probe::diagonal) {
@@ -497,7 +260,7 @@ LEHI_CLONES WideResult run(const WideRow& row, Probe probe, const Draws& draws, 
   const double complement = s.g * s.b / s.z;  // 1 - s_top
   u[largest.second] = static_cast<float>(c * (s.g / s.z - (y == largest.second ? 1.0 : 0.0)));
   u[largest.top] = static_cast<float>(y == largest.top ? -c * complement : c / s.z);
-  return {c * (distance + std::log1p(s.g * s.b)), true};
+  return {.loss = c * (distance + std::log1p(s.g * s.b))};
 }
 
 }  // namespace

@@ -2,17 +2,12 @@
 // vocabulary of a language model needs. Terms as in kernels/cross_entropy.h; what changes is where they come from.
 //
 // Exponentials refer to the third largest logit p3 instead of the second: h_i = exp((p_i - p3) / 2), with f_i = f_3
-// h_i^2 and f_3 = exp(p3 - p2) in float64. The two largest classes are computed in float64. Of all others the kernel
-// also knows e_i = 1 - h_i to its last digits (exp(x) - 1 without subtraction), so that what the imitation probe must
-// subtract are sums of numbers of one sign, with x_i = Z - g f_i and q_i = sqrt(x_i):
+// h_i^2 and f_3 = exp(p3 - p2) in float64. The two largest classes and the target's are computed in float64, all others
+// from h_i in float32, and sums over the row are in float64 again.
 //
-//   1 - h_i^2 = e_i (1 + h_i),  1 - f_i = (1 - f_3) + f_3 (1 - h_i^2),  1 - g f_i = (1 - g f_3) + g f_3 (1 - h_i^2),
-//   d_i = sqrt(f_i/x_i) - f_i/sqrt(f_3 x_3) = sqrt(f_3) h_i e_i (q_3 (q_3 + q_i) - g f_3 h_i (1 + h_i)) / (q_i q_3 (q_3
-//   + q_i))
-//
-// Each term then has the relative precision of float32; sums over the row are in float64. Equal logits still give v = 0
-// exactly. That is for rows of logits near to each other; for the others r_i - s_i (sum of r_k) is as good, and
-// cheaper.
+// The imitation probe is v_i = r_i - s_i (sum of r_k), r = sqrt(s / (1 - s)), which subtracts what is nearly equal when
+// the logits are. A row that would lose digits to it is left to the float64 kernel, as are short rows: in a sum of few
+// terms the rounding of each, 1e-7, shows in the value of the loss.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +28,15 @@ struct WideRow {
   bool past_cache = false;   ///< the outputs will not stay in the cache: write around it
 };
 
-/// Rows from here on are worth it; shorter ones are mostly the few classes that need float64.
-constexpr std::int64_t wide_classes = 64;
+constexpr std::int64_t wide_classes = 1024;  ///< rows from here on
 
 /// The probes that it knows.
 constexpr bool wide_probe(Probe probe) { return probe != Probe::sampled_label; }
 
 struct WideResult {
   double loss = 0.0;
-  bool finite = true;
+  bool finite = true;   ///< false when a logit is NaN or infinite
+  bool precise = true;  ///< false when float32 is not enough; what was written then means nothing, as does the loss
 };
 
 /// `index`: the row's, for its random signs.

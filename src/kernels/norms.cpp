@@ -18,14 +18,33 @@ namespace {
 constexpr std::int64_t chunk = 1 << 14;
 
 template <class T>
+LEHI_INLINE double square(T x) {
+  return static_cast<double>(x) * static_cast<double>(x);
+}
+
+template <class T>
+LEHI_INLINE T larger(T x, T y) {
+  return x < y ? y : x;
+}
+
+// Four quarters side by side: memory answers several streams of reads faster than one.
+template <class T>
 LEHI_CLONES Norms chunk_norms(const T* x, std::int64_t size) {
+  const std::int64_t quarter = size / 4;
+  const T* y = x + quarter;
+  const T* z = y + quarter;
+  const T* w = z + quarter;
   double sum = 0.0;
   T largest = 0;
 #pragma omp simd reduction(+ : sum) reduction(max : largest)
-  for (std::int64_t i = 0; i < size; ++i) {
-    const T magnitude = std::abs(x[i]);
-    sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-    largest = largest < magnitude ? magnitude : largest;
+  for (std::int64_t i = 0; i < quarter; ++i) {
+    sum += (square(x[i]) + square(y[i])) + (square(z[i]) + square(w[i]));
+    const T of_four = larger(larger(std::abs(x[i]), std::abs(y[i])), larger(std::abs(z[i]), std::abs(w[i])));
+    largest = larger(largest, of_four);
+  }
+  for (std::int64_t i = 4 * quarter; i < size; ++i) {
+    sum += square(x[i]);
+    largest = larger(largest, std::abs(x[i]));
   }
   Norms result;
   result.sum_of_squares = sum;

@@ -1,5 +1,5 @@
 // What makes a plain loop fast on the machine at hand, without intrinsics: function versions per instruction set, an
-// exponential that the compiler can vectorise, and reductions over independent lanes.
+// exponential that the compiler can vectorise, reductions over independent lanes, and writes around the cache.
 #pragma once
 
 #include <algorithm>
@@ -26,47 +26,83 @@
 
 namespace lehi::kernels {
 
-/// exp(x) for x <= 0, about one unit in the last place; larger x counts as 0, and below -708 the result is 0.
-/// exp(x) = 2^k exp(r) with |r| <= log(2)/2: adding and subtracting 1.5 * 2^52 rounds x / log 2 to the integer k and
-/// leaves k in the low bits; exp(r) is its Taylor polynomial, whose first omitted term is below 2e-16.
-LEHI_INLINE double exp_of_nonpositive(double x) {
-  constexpr double rounder = 0x1.8p52;
-  constexpr double ln2_high = 0x1.62e42fefa0000p-1;  // k * ln2_high is exact for |k| < 2^13
-  constexpr double ln2_low = 0x1.cf79abc9e3b39p-40;
-  x = x < 0.0 ? x : 0.0;
-  const double shifted = x * 0x1.71547652b82fep0 + rounder;
-  const double k = shifted - rounder;
-  const double r = (x - k * ln2_high) - k * ln2_low;
-  double e = 1.0 / 479001600;
-  e = e * r + 1.0 / 39916800;
-  e = e * r + 1.0 / 3628800;
-  e = e * r + 1.0 / 362880;
-  e = e * r + 1.0 / 40320;
-  e = e * r + 1.0 / 5040;
-  e = e * r + 1.0 / 720;
-  e = e * r + 1.0 / 120;
-  e = e * r + 1.0 / 24;
-  e = e * r + 1.0 / 6;
-  e = e * r + 0.5;
-  e = e * r + 1.0;
-  e = e * r + 1.0;
-  const auto bits = std::bit_cast<std::uint64_t>(e) + (std::bit_cast<std::uint64_t>(shifted) << 52U);
-  return x < -708.0 ? 0.0 : std::bit_cast<double>(bits);
+/// What exp_of_nonpositive() must know of a type. The polynomials have the least relative error on |r| <= log(2)/2 (by
+/// Remez' algorithm) of those that begin with 1 + r, in float64 with 1 + r + r^2/2: exp(0) is exactly 1.
+template <class T>
+struct ExpConstants;
+
+template <>
+struct ExpConstants<float> {
+  using Bits = std::uint32_t;
+  static constexpr float least = -87.0F;           // below it the result is 0: from -87.34 on it would be subnormal
+  static constexpr float ln2_high = 0x1.62e4p-1F;  // k * ln2_high is exact for |k| < 2^9
+  static constexpr float ln2_low = 0x1.7f7d1cp-20F;
+  // of r^6 down to r^2: within 4e-9
+  static constexpr std::array coefficients = {0.00138145406F, 0.00836874545F, 0.041668389F, 0.166665211F, 0.49999994F};
+};
+
+template <>
+struct ExpConstants<double> {
+  using Bits = std::uint64_t;
+  static constexpr double least = -708.0;
+  static constexpr double ln2_high = 0x1.62e42fefa0000p-1;  // k * ln2_high is exact for |k| < 2^13
+  static constexpr double ln2_low = 0x1.cf79abc9e3b39p-40;
+  // of r^11 down to r^2: within 6e-18
+  static constexpr std::array coefficients = {2.4978328976315502e-08, 2.7625244028153767e-07,
+                                              2.7557641370365484e-06, 2.4801508550275955e-05,
+                                              0.0001984126946531545,  0.0013888888926891776,
+                                              0.008333333333500578,   0.04166666666660375,
+                                              0.16666666666666433,    0.5};
+};
+
+/// exp(x) for x <= 0, to 1.02 units in the last place; larger x counts as 0, and where exp(x) comes
+/// near the smallest normal number the result is 0. exp(x) = 2^k exp(r) with |r| <= log(2)/2: adding and
+/// subtracting 1.5 times a power of two rounds x / log 2 to the integer k and leaves k in the low bits.
+template <class T>
+LEHI_INLINE T exp_of_nonpositive(T x) {
+  using Constants = ExpConstants<T>;
+  using Bits = typename Constants::Bits;
+  constexpr int mantissa_bits = std::numeric_limits<T>::digits - 1;
+  constexpr T rounder = T(1.5) * T(Bits{1} << mantissa_bits);
+  constexpr T inverse_ln2 = T(0x1.71547652b82fep0);
+  const T shifted = x * inverse_ln2 + rounder;
+  const T k = shifted - rounder;
+  const T r = (x - k * Constants::ln2_high) - k * Constants::ln2_low;
+  // Two coefficients at a time: half as long a chain of operations that wait for each other.
+  constexpr auto& c = Constants::coefficients;
+  constexpr bool odd = c.size() % 2 == 1;
+  const T r2 = r * r;
+  T q = odd ? c[0] : c[0] * r + c[1];
+  for (std::size_t n = odd ? 1 : 2; n < c.size(); n += 2) q = q * r2 + (c[n] * r + c[n + 1]);
+  const T e = (q * r2 + r) + T(1);
+  const Bits bits = std::bit_cast<Bits>(e) + (std::bit_cast<Bits>(shifted) << mantissa_bits);
+  // Only here: g++ would carry the cases of an x that was limited before through all of the above.
+  const T above_least = x < Constants::least ? T(0) : std::bit_cast<T>(bits);
+  return x < T(0) ? above_least : T(1);
+}
+
+/// 1 / (1 + exp(-x)), which keeps its digits where it is small.
+template <class T>
+LEHI_INLINE T sigmoid(T x) {
+  const T e = exp_of_nonpositive(x < T(0) ? x : -x);
+  const T inverse = T(1) / (T(1) + e);
+  return x < T(0) ? e * inverse : inverse;
 }
 
 constexpr std::int64_t lane_count = 8;
 
-/// term(0) + ... + term(n - 1) in eight partial sums: a fixed order that vectorises.
-template <class Term>
-LEHI_INLINE double lane_sum(std::int64_t n, const Term& term) {
-  std::array<double, lane_count> lanes = {};
+/// term(0) + ... + term(n - 1) in eight partial sums, or sixteen of float32: a fixed order that vectorises.
+template <class T = double, class Term>
+LEHI_INLINE T lane_sum(std::int64_t n, const Term& term) {
+  constexpr std::int64_t count = lane_count * static_cast<std::int64_t>(sizeof(double) / sizeof(T));
+  std::array<T, count> lanes = {};
   std::int64_t i = 0;
-  for (; i + lane_count <= n; i += lane_count) {
-    for (std::int64_t j = 0; j < lane_count; ++j) lanes[static_cast<std::size_t>(j)] += term(i + j);
+  for (; i + count <= n; i += count) {
+    for (std::int64_t j = 0; j < count; ++j) lanes[static_cast<std::size_t>(j)] += term(i + j);
   }
   for (; i < n; ++i) lanes[0] += term(i);
-  double sum = 0.0;
-  for (const double lane : lanes) sum += lane;
+  T sum = 0;
+  for (const T lane : lanes) sum += lane;
   return sum;
 }
 

@@ -2,8 +2,8 @@
 
 #include <ATen/Parallel.h>
 
+#include "kernels/vector_math.h"
 #include "layers/dispatch.h"
-#include "layers/vector_exp.h"
 
 namespace lehi::layers {
 
@@ -21,7 +21,7 @@ LEHI_CLONES void gelu_range(T* x, T* y, std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
     const T value = x[i];
     const T square = value * value;
-    const T s = sigmoid(T(2) * root * value * (T(1) + cubic * square));
+    const T s = kernels::sigmoid(T(2) * root * value * (T(1) + cubic * square));
     y[i] = value * s;
     if constexpr (with_slope) {
       x[i] = s + value * s * (T(1) - s) * (T(2) * root) * (T(1) + T(3) * cubic * square);
@@ -34,7 +34,7 @@ LEHI_CLONES void gated_range(T* gate, T* up, T* y, std::int64_t begin, std::int6
 #pragma GCC ivdep  // different tensors
   for (std::int64_t i = begin; i < end; ++i) {
     const T value = gate[i];
-    const T s = sigmoid(value);
+    const T s = kernels::sigmoid(value);
     const T silu = value * s;
     y[i] = silu * up[i];
     if constexpr (with_slopes) {

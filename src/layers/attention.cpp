@@ -7,9 +7,9 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/vector_math.h"
 #include "layers/dispatch.h"
 #include "layers/gemm.h"
-#include "layers/vector_exp.h"
 
 namespace lehi::layers {
 
@@ -38,8 +38,8 @@ Head<T> head_of(const Tensor& matrix, std::int64_t first_token, std::int64_t hea
 template <class T>
 LEHI_CLONES T softmax_row(T* scores, std::int64_t count) {
   const T largest = kernels::lane_max(scores, count, std::numeric_limits<T>::lowest());
-  for (std::int64_t i = 0; i < count; ++i) scores[i] = exp_nonpositive(scores[i] - largest);
-  const T sum = sum_of<T>(count, [scores](std::int64_t i) { return scores[i]; });
+  for (std::int64_t i = 0; i < count; ++i) scores[i] = kernels::exp_of_nonpositive(scores[i] - largest);
+  const T sum = kernels::lane_sum<T>(count, [scores](std::int64_t i) { return scores[i]; });
   const T inverse = T(1) / sum;
   for (std::int64_t i = 0; i < count; ++i) scores[i] *= inverse;
   return largest + std::log(sum);
@@ -47,13 +47,13 @@ LEHI_CLONES T softmax_row(T* scores, std::int64_t count) {
 
 template <class T>
 LEHI_CLONES void weights_again(T* scores, std::int64_t count, T log_normaliser) {
-  for (std::int64_t i = 0; i < count; ++i) scores[i] = exp_nonpositive(scores[i] - log_normaliser);
+  for (std::int64_t i = 0; i < count; ++i) scores[i] = kernels::exp_of_nonpositive(scores[i] - log_normaliser);
 }
 
 // dscores = scale weights (dweights - sum(weights dweights)), over dweights.
 template <class T>
 LEHI_CLONES void pull_back_softmax(const T* weights, T* dweights, std::int64_t count, T scale) {
-  const T sum = sum_of<T>(count, [=](std::int64_t i) { return weights[i] * dweights[i]; });
+  const T sum = kernels::lane_sum<T>(count, [=](std::int64_t i) { return weights[i] * dweights[i]; });
 #pragma GCC ivdep  // different buffers
   for (std::int64_t i = 0; i < count; ++i) dweights[i] = scale * weights[i] * (dweights[i] - sum);
 }

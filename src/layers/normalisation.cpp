@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/vector_math.h"
 #include "layers/dispatch.h"
-#include "layers/vector_exp.h"
 
 namespace lehi::layers {
 
@@ -20,8 +20,9 @@ constexpr std::int64_t norm_chunk = 32;
 template <class T>
 LEHI_CLONES void find_statistics(const T* x, std::int64_t width, bool centred, T eps, T* statistics) {
   const T count = static_cast<T>(width);
-  const T mean = !centred ? T(0) : sum_of<T>(width, [x](std::int64_t i) { return x[i]; }) / count;
-  const T square = sum_of<T>(width, [x, mean](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); }) / count;
+  const T mean = !centred ? T(0) : kernels::lane_sum<T>(width, [x](std::int64_t i) { return x[i]; }) / count;
+  const T square =
+      kernels::lane_sum<T>(width, [x, mean](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); }) / count;
   statistics[0] = mean;
   statistics[1] = T(1) / std::sqrt(square + eps);
 }
@@ -46,8 +47,10 @@ LEHI_CLONES void pull_back_row(const T* x, std::int64_t width, const T* weight, 
   const T count = static_cast<T>(width);
   const T mean = statistics[0];
   const T r = statistics[1];
-  const T along_one = centred ? sum_of<T>(width, [=](std::int64_t i) { return weight[i] * dy[i]; }) / count : T(0);
-  const T along_n = sum_of<T>(width, [=](std::int64_t i) { return weight[i] * dy[i] * ((x[i] - mean) * r); }) / count;
+  const T along_one =
+      centred ? kernels::lane_sum<T>(width, [=](std::int64_t i) { return weight[i] * dy[i]; }) / count : T(0);
+  const T along_n =
+      kernels::lane_sum<T>(width, [=](std::int64_t i) { return weight[i] * dy[i] * ((x[i] - mean) * r); }) / count;
 #pragma GCC ivdep  // different tensors
   for (std::int64_t i = 0; i < width; ++i) {
     const T n = (x[i] - mean) * r;

@@ -31,11 +31,43 @@ TEST(Norms, AreTorchsWhateverTheThreads) {
   at::set_num_threads(before);
 }
 
+// Sizes with every kind of rest, whole numbers so that every order gives the same sum, and the largest in every place.
+TEST(Norms, OfEverySizeAndWithTheLargestAnywhere) {
+  for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+    for (const std::int64_t size : {0, 1, 2, 3, 4, 5, 7, 31, 34, 67, 16'383, 16'384, 16'385, 32'771}) {
+      auto values = torch::arange(size, dtype).remainder(97) - 48;
+      const double expected = values.to(torch::kFloat64).square().sum().item<double>();
+      EXPECT_EQ(kernels::norms(values).sum_of_squares, expected) << size;
+      for (const std::int64_t place : {std::int64_t{0}, size / 4, size / 2, 3 * size / 4, size - 1}) {
+        if (place < 0 || place >= size) continue;
+        for (const double large : {1000.0, -1000.0}) {
+          auto changed = values.clone();
+          changed[place] = large;
+          EXPECT_EQ(kernels::norms(changed).largest, 1000.0) << size << ' ' << place;
+        }
+      }
+    }
+  }
+}
+
+TEST(Norms, OfViewsAndOtherTypes) {
+  torch::manual_seed(6);
+  const auto values = torch::randint(-100, 100, {301, 70}).to(torch::kFloat32);
+  for (const auto& view : {values.t(), values.slice(1, 3, 70, 2), values.flatten().slice(0, 1),
+                           values[5].expand({4, 70}), values.to(torch::kBFloat16)}) {
+    const auto exact = view.to(torch::kFloat64);
+    const auto found = kernels::norms(view);
+    EXPECT_EQ(found.sum_of_squares, exact.square().sum().item<double>());
+    EXPECT_EQ(found.largest, exact.abs().max().item<double>());
+    EXPECT_TRUE(found.finite);
+  }
+}
+
 TEST(Norms, FindWhatIsNotFiniteAnywhere) {
   for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
     auto values = torch::full({200'001}, std::numeric_limits<float>::max(), dtype);
     EXPECT_TRUE(kernels::is_finite(values));
-    for (const std::int64_t place : {0, 1, 16'384, 99'999, 200'000}) {
+    for (const std::int64_t place : {0, 1, 4'096, 8'192, 12'288, 16'384, 99'999, 199'999, 200'000}) {
       for (const double bad :
            {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
         auto damaged = values.clone();

@@ -10,7 +10,6 @@
 #include "layers/gemm.h"
 #include "layers/normalisation.h"
 #include "layers/rotation.h"
-#include "layers/vector_exp.h"
 #include "support/support.h"
 
 namespace lehi::testing {
@@ -32,19 +31,6 @@ Tensor by_autograd(const Tensor& output, const Tensor& input, const Tensor& cota
                                           /*retain_graph=*/true)[0]);
   }
   return torch::cat(parts);
-}
-
-TEST(VectorExp, IsTheExponentialToAnUlpAndAHalf) {
-  double worst = 0;
-  for (float x = 0.0F; x > -87.0F; x -= 0.00317F) {
-    const double exact = std::exp(static_cast<double>(x));
-    worst = std::max(worst, std::abs(static_cast<double>(layers::exp_nonpositive(x)) - exact) / exact);
-  }
-  EXPECT_LE(worst, 1.5 * std::ldexp(1.0, -23));
-  EXPECT_EQ(layers::exp_nonpositive(0.0F), 1.0F);
-  EXPECT_EQ(layers::exp_nonpositive(-88.0F), 0.0F);
-  EXPECT_EQ(layers::exp_nonpositive(-std::numeric_limits<float>::infinity()), 0.0F);
-  EXPECT_TRUE(std::isfinite(layers::sigmoid(-300.0F)) && layers::sigmoid(300.0F) == 1.0F);
 }
 
 TEST(Activation, GeluAndItsSlopeAreTorchs) {
