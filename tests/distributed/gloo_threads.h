@@ -1,6 +1,8 @@
 // Ranks that talk through Gloo, as threads of this process.
 #pragma once
 
+#include <ATen/Parallel.h>
+
 #include <exception>
 #include <functional>
 #include <memory>
@@ -39,6 +41,7 @@ inline void run_gloo(int size, const std::function<void(const std::shared_ptr<Pr
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
+      at::set_num_threads(1);  // of this one: together they have the machine
       std::shared_ptr<ProcessRanks> ranks;
       try {
         ranks = join(launch_at(store, rank, size), {});

@@ -251,14 +251,17 @@ class LostRanks : public RanksOfTraining {
   static constexpr double limit = 3.0;  // --rank-timeout
 
   std::vector<std::string> lasting(const std::string& name) const {
-    return command(name, {"--checkpoint-every", "100", "--rank-timeout", std::to_string(limit)}, "lehi-gn", 3000);
+    return command(
+        name,
+        {"--checkpoint-every", "50", "--set", "train.evaluate_every=100", "--rank-timeout", std::to_string(limit)},
+        "lehi-gn", 400);
   }
 
   void lose(const std::string& name, int lost, int signal, double seconds) {
     {
       auto ranks = start(lasting(name), 3);
       const auto begun = steady_clock::now();
-      while (!fs::exists(out(name) / "checkpoints/step-000000100") &&
+      while (!fs::exists(out(name) / "checkpoints/step-000000050") &&
              steady_clock::now() - begun < std::chrono::seconds(60)) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
@@ -297,9 +300,13 @@ class LostRanks : public RanksOfTraining {
 TEST_F(LostRanks, AreNamedByTheOthersAndTheRunGoesOnWithTheSameBits) {
   run_undisturbed();
   std::mt19937 random(20);  // NOLINT(cert-msc51-cpp): the same places every time
-  std::uniform_real_distribution<double> moment(0.0, 0.8);
-  for (int i = 0; i < 10; ++i) lose(fmt::format("killed{}", i), i % 3, SIGKILL, moment(random));
-  for (const int rank : {0, 2}) lose(fmt::format("stopped{}", rank), rank, SIGSTOP, moment(random));
+  std::uniform_real_distribution<double> moment(0.0, 0.5);
+  const char* kills = std::getenv("LEHI_KILLS");  // ten in the slow suite
+  for (int i = 0; i < (kills == nullptr ? 2 : std::atoi(kills)); ++i) {
+    lose(fmt::format("killed{}", i), i % 3, SIGKILL, moment(random));
+  }
+  lose("stopped", 2, SIGSTOP, moment(random));
+  if (kills != nullptr) lose("stopped0", 0, SIGSTOP, moment(random));
 }
 
 TEST_F(RanksOfTraining, AnErrorOfRankZeroIsToldOnceAndEndsAll) {
@@ -328,8 +335,9 @@ TEST_F(RanksOfTraining, ASignalToOneStopsAllAfterACheckpoint) {
 }
 
 TEST_F(RanksOfTraining, WrongUseIsAnsweredWithASentence) {
-  EXPECT_EQ(run(command("a", {"--nproc", "2", "--backend", "nccl"})), 2);
-  EXPECT_THAT(said, HasSubstr("use --backend gloo"));
+  auto ranks = start(command("a", {"--backend", "nccl"}), 2);
+  EXPECT_EQ(ranks[0].wait(patience), 2);
+  EXPECT_THAT(ranks[0].said(), HasSubstr("use --backend gloo"));
   EXPECT_EQ(run(command("a", {"--nproc", "0"})), 2);
   EXPECT_EQ(run(command("a", {"--compress", "float8"})), 2);
   EXPECT_THAT(said, HasSubstr("must be one of none, bfloat16"));
@@ -338,26 +346,27 @@ TEST_F(RanksOfTraining, WrongUseIsAnsweredWithASentence) {
 
 TEST_F(RanksOfTraining, TorchrunStartsThemAndStartsThemAnew) {
   if (!is_there("torchrun")) GTEST_SKIP() << "torchrun is not installed (package python3-torch)";
-  ASSERT_EQ(run(command("one")), 0) << said;
-  auto words = command("torchrun", {"--checkpoint-every", "10"});
+  // Debian's torchrun stumbles over its own default of --redirects and --tee.
   const std::vector<std::string> launcher = {"torchrun",
-                                             "--no-python",
+                                             "--no_python",
                                              "--nproc_per_node=2",
                                              "--max_restarts=2",
+                                             "--redirects=0:1",
+                                             "--tee=0:1",
+                                             "--log_dir=" + (scratch / "logs").string(),
                                              "--monitor_interval=0.2",
                                              "--master_addr=127.0.0.1",
                                              fmt::format("--master_port={}", 20000 + (port + 1) % 12000)};
-  // The first attempt ends by an error of rank 1 in the middle; a variable that only tests know would be a second way
-  // to end, so a shell around the program is told to kill it.
+  // In the first attempt a shell around rank 1 kills it in the middle.
   const std::string script =
       "if [ \"$TORCHELASTIC_RESTART_COUNT\" = 0 ] && [ \"$RANK\" = 1 ]; then \"$@\" & p=$!; while [ ! -d "
       "\"$CHECKPOINT\" ]; do "
       "kill -0 $p || exit 9; done; kill -9 $p; wait $p; exit 1; fi; exec \"$@\"";
   std::vector<std::string> all = launcher;
   all.insert(all.end(), {"sh", "-c", script, "sh"});
-  auto lasting = command("torchrun", {"--checkpoint-every", "100", "--rank-timeout", "3"}, "lehi-gn", 3000);
+  auto lasting = command("torchrun", {"--checkpoint-every", "50", "--rank-timeout", "3"}, "lehi-gn", 400);
   all.insert(all.end(), lasting.begin(), lasting.end());
-  Process process(all, {"CHECKPOINT=" + (out("torchrun") / "checkpoints/step-000000100").string()}, scratch / "err");
+  Process process(all, {"CHECKPOINT=" + (out("torchrun") / "checkpoints/step-000000050").string()}, scratch / "err");
   EXPECT_EQ(process.wait(patience), 0) << process.said();
   EXPECT_EQ(record("torchrun").status, train::RunStatus::done);
   EXPECT_EQ(record("torchrun").sessions.size(), 2U) << "it was resumed once";
