@@ -15,6 +15,7 @@
 #include "cli/list.h"
 #include "cli/loss.h"
 #include "cli/report.h"
+#include "cli/scaling.h"
 #include "cli/serve.h"
 #include "cli/sweep.h"
 #include "cli/tokenize.h"
@@ -82,6 +83,8 @@ const std::vector<Command>& commands() {
        call<parse_doctor, run_doctor>},
       {"bench", "how fast this build is here: ratios with bounds, beside plain loops and PyTorch",
        call<parse_bench, run_bench>},
+      {"scaling", "how fast ranks talk here, and what steps with up to 1,024 of them would take",
+       call<parse_scaling, run_scaling>},
       {"list", "the tasks, optimizers, losses or probes that exist", call<parse_list, run_list>},
       {"loss", "value, gradient, probe and second derivatives of a loss at given predictions",
        call<parse_loss, run_loss>},

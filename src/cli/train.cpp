@@ -11,6 +11,7 @@
 #include <ostream>
 
 #include "cli/arguments.h"
+#include "cli/rank_arguments.h"
 #include "cli/run_flags.h"
 #include "cli/table.h"
 #include "distributed/launch.h"
@@ -178,9 +179,7 @@ TrainConfig parse_train(const Arguments& arguments) {
   config.progress = progress == "lines"  ? ProgressStyle::lines
                     : progress == "none" ? ProgressStyle::none
                                          : ProgressStyle::people;
-  if (config.processes > 1 && distributed::launch_of_process()) {
-    throw UsageError("--nproc starts ranks itself: leave it out under torchrun, mpirun or srun.");
-  }
+  refuse_nproc_under_launcher(config.processes);
   if (config.resume && config.out.empty()) throw UsageError("--resume needs --out, the directory of the run.");
   if (!flags.task.empty()) {
     config.run = train::resolve(config_request(flags));
@@ -197,20 +196,6 @@ TrainConfig parse_train(const Arguments& arguments) {
 }
 
 namespace {
-
-// As many of this program as were asked for, each of which finds in its environment that it is one of them.
-int run_ranks(const TrainConfig& config) {
-  std::vector<std::string> arguments = {"lehi", "train"};
-  for (auto given = config.arguments.begin(); given != config.arguments.end(); ++given) {
-    if (given->starts_with("--nproc=")) continue;
-    if (*given == "--nproc") {
-      ++given;  // its number
-      continue;
-    }
-    arguments.push_back(*given);
-  }
-  return distributed::run_local_ranks(config.processes, config.program, arguments);
-}
 
 // The ranks, where a launcher has started several.
 std::shared_ptr<distributed::ProcessRanks> join_ranks(const TrainConfig& config) {
@@ -265,7 +250,9 @@ int run_train(const TrainConfig& config, const std::shared_ptr<distributed::Proc
 }  // namespace
 
 int run_train(const TrainConfig& config, std::ostream& out, std::ostream& err) {
-  if (config.processes > 1) return run_ranks(config);
+  if (config.processes > 1) {
+    return distributed::run_local_ranks(config.processes, config.program, rank_arguments("train", config.arguments));
+  }
   const auto ranks = join_ranks(config);
   if (ranks == nullptr) return run_train(config, ranks, out, err);
   try {
