@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <map>
 #include <ostream>
 #include <set>
 #include <vector>
@@ -53,9 +54,33 @@ void check_data(const std::vector<study::PlannedRun>& plan, const std::string& d
   }
 }
 
+const std::map<std::string, study::LauncherKind>& launchers() {
+  using study::LauncherKind;
+  static const std::map<std::string, LauncherKind> all = {
+      {"local", LauncherKind::local}, {"slurm", LauncherKind::slurm}, {"mpi", LauncherKind::mpi}};
+  return all;
+}
+
+// One run a core, or a rank; Slurm knows best how many there is room for.
+int default_jobs(study::LauncherKind launcher) {
+  switch (launcher) {
+    case study::LauncherKind::slurm:
+      return 0;
+    case study::LauncherKind::mpi:
+      return 1;
+    case study::LauncherKind::local:
+      break;
+  }
+  return runtime::describe_host().cores;
+}
+
 std::string go_on(const StudyConfig& config) {
   std::vector<std::string> words = {"lehi", config.kind, "--resume", "--out", config.directory};
   if (!config.data_dir.empty()) words.insert(words.end(), {"--data-dir", config.data_dir});
+  for (const auto& [name, kind] : launchers()) {
+    if (kind == config.launcher && name != "local") words.insert(words.end(), {"--launcher", name});
+  }
+  for (const auto& option : config.slurm_options) words.push_back("--slurm-option=" + option);
   return report::shell_line(words);
 }
 
@@ -111,8 +136,23 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
       ->capture_default_str()
       ->each(note("--seeds"))
       ->group(group);
-  app.add_option("--jobs", flags.jobs, "runs at once; default: the cores that this process may use")
+  app.add_option("--jobs", flags.jobs,
+                 "runs at once; default: the cores that this process may use; with --launcher slurm no limit, with mpi "
+                 "one a rank")
       ->check(CLI::Range(1, 1024))
+      ->group(group);
+  app.add_option(
+         "--launcher", flags.launcher,
+         "where runs run: local, on this machine; slurm, as a job array; mpi, on the ranks that mpirun, srun or "
+         "torchrun started this command on")
+      ->check(CLI::IsMember(launchers()))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--slurm-option", flags.slurm_options,
+                 "with --launcher slurm: an option for sbatch, as --slurm-option=--partition=gpu; may be repeated")
+      ->option_text("OPTION")
+      ->take_all()
+      ->allow_extra_args(false)
       ->group(group);
   app.add_option("--out", flags.out, "the study's directory; default: runs/COMMAND-TASK-TIME")->group(group);
   app.add_flag("--resume", flags.resume,
@@ -131,7 +171,12 @@ StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study
   config.resume = flags.resume;
   config.retry_failed = flags.retry_failed;
   config.arguments = arguments;
-  config.jobs = flags.jobs > 0 ? flags.jobs : runtime::describe_host().cores;
+  config.launcher = launchers().at(flags.launcher);
+  config.slurm_options = flags.slurm_options;
+  if (!flags.slurm_options.empty() && config.launcher != study::LauncherKind::slurm) {
+    throw UsageError("--slurm-option needs --launcher slurm.");
+  }
+  config.jobs = flags.jobs > 0 ? flags.jobs : default_jobs(config.launcher);
   if (flags.resume && flags.out.empty()) throw UsageError("--resume needs --out, the directory of the study.");
   if (flags.retry_failed && !flags.resume) throw UsageError("--retry-failed needs --resume and --out.");
   const auto chosen = flags_that_choose(flags);
@@ -178,6 +223,8 @@ int run_study_command(const StudyConfig& config, std::ostream& err,
   request.command_line = {"lehi", config.kind};
   request.command_line.insert(request.command_line.end(), config.arguments.begin(), config.arguments.end());
   request.data_dir = config.data_dir;
+  request.launcher = config.launcher;
+  request.slurm_options = config.slurm_options;
   request.jobs = config.jobs;
   request.resume = config.resume;
   request.retry_failed = config.retry_failed;
