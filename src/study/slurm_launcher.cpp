@@ -168,22 +168,17 @@ void SlurmLauncher::ask(const LaunchEvents& events) {
 
 void SlurmLauncher::look_at(Array& array, const LaunchEvents& events) {
   const auto known = ask_tasks(array.files.job);
-  bool some_wait = false;
-  std::string reason;
-  for (auto task = array.tasks.begin(); task != array.tasks.end();) {
-    const auto found = known.find(task->first);
-    const auto* now = found == known.end() ? nullptr : &found->second;
-    if (now != nullptr && now->waits()) {
-      some_wait = true;
-      reason = now->reason;
-    }
-    const bool over = look_at(array, task->first, now, events);
-    task = over ? array.tasks.erase(task) : std::next(task);
-  }
-  if (some_wait && stop_ != 0 && !cancel_waiting(array.files.job)) {
+  const auto waiting = std::find_if(known.begin(), known.end(), [](const auto& entry) { return entry.second.waits(); });
+  // Before the running ones end, which would make room for them.
+  if (stop_ != 0 && waiting != known.end() && !cancel_waiting(array.files.job)) {
     throw SlurmSilence(fmt::format("`scancel {}` did not work", array.files.job));
   }
-  tell_why_it_waits(reason, events);
+  tell_why_it_waits(waiting == known.end() ? "" : waiting->second.reason, events);
+  for (auto task = array.tasks.begin(); task != array.tasks.end();) {
+    const auto found = known.find(task->first);
+    const bool over = look_at(array, task->first, found == known.end() ? nullptr : &found->second, events);
+    task = over ? array.tasks.erase(task) : std::next(task);
+  }
 }
 
 // True when the task is over and has been told of.
