@@ -2,16 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <ostream>
 #include <set>
 #include <vector>
 
 #include "cli/arguments.h"
 #include "cli/table.h"
+#include "distributed/launch.h"
+#include "distributed/store.h"
 #include "lehi/runtime.h"
 #include "report/document.h"
+#include "study/mpi_launcher.h"
 #include "study/study_toml.h"
 #include "train/files.h"
 #include "train/task_data.h"
@@ -72,6 +79,28 @@ int default_jobs(study::LauncherKind launcher) {
       break;
   }
   return runtime::describe_host().cores;
+}
+
+/// Of --launcher mpi: this process's place among the ranks. Nothing where it is the only one.
+std::unique_ptr<study::StudyRanks> join_ranks(const StudyConfig& config) {
+  const auto launch = distributed::launch_of_process();
+  if (config.launcher != study::LauncherKind::mpi) {
+    if (!launch) return nullptr;
+    throw UsageError(
+        fmt::format("this is rank {} of {}, and each would run the whole study; add --launcher mpi, or start it once.",
+                    launch->rank, launch->size));
+  }
+  if (launch) {
+    constexpr std::chrono::seconds limit(60);
+    return std::make_unique<study::StudyRanks>(distributed::meet_at_store(*launch, limit), launch->rank, launch->size);
+  }
+  const auto& names = distributed::launch_variables();
+  if (std::none_of(names.begin(), names.end(), [](const auto& name) { return std::getenv(name.c_str()) != nullptr; })) {
+    throw UsageError(
+        "--launcher mpi needs ranks, and this process was started by neither mpirun, srun nor torchrun; start it as "
+        "`mpirun -n 4 lehi sweep --launcher mpi ...`.");
+  }
+  return nullptr;
 }
 
 std::string go_on(const StudyConfig& config) {
@@ -210,8 +239,18 @@ StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study
 
 int run_study_command(const StudyConfig& config, std::ostream& err,
                       const std::function<void(const study::Study&)>& show) {
-  auto plan = config.plan;
+  const auto ranks = join_ranks(config);
   study::RunnerRequest request;
+  request.data_dir = config.data_dir;
+  request.jobs = config.jobs;
+  request.program = config.program;
+  request.program_arguments = config.program_arguments;
+  request.ranks = ranks.get();
+  if (ranks && ranks->rank() > 0) {
+    study::work_for_rank_zero(request);
+    return done;
+  }
+  auto plan = config.plan;
   request.seconds = config.seconds;
   if (plan.empty()) {
     const auto there = study::read_study(config.directory);
@@ -222,16 +261,13 @@ int run_study_command(const StudyConfig& config, std::ostream& err,
   request.kind = config.kind;
   request.command_line = {"lehi", config.kind};
   request.command_line.insert(request.command_line.end(), config.arguments.begin(), config.arguments.end());
-  request.data_dir = config.data_dir;
   request.launcher = config.launcher;
+  if (config.launcher == study::LauncherKind::mpi && !ranks) request.launcher = study::LauncherKind::local;
   request.slurm_options = config.slurm_options;
-  request.jobs = config.jobs;
   request.resume = config.resume;
   request.retry_failed = config.retry_failed;
   request.terminal = is_terminal(err);
   request.check = [&] { check_data(plan, config.data_dir, err); };
-  request.program = config.program;
-  request.program_arguments = config.program_arguments;
   const auto outcome = study::run_study(plan, request, err);
   tell_failures(outcome.study, config, err);
   if (outcome.signal != 0) {

@@ -13,7 +13,4 @@ std::vector<std::string> whole_environment();
 /// The same without what makes a process a rank.
 std::vector<std::string> environment_without_ranks();
 
-/// The names of what is left out as an extended regular expression, for scripts.
-std::string rank_variables_expression();
-
 }  // namespace lehi::study

@@ -48,6 +48,9 @@ class Launcher {
   /// Starts no more runs and has the running ones save and end; look() tells when they have.
   virtual void stop(int signal) = 0;
 
+  /// The signal by which somebody elsewhere asked the study to stop; 0: nobody did.
+  virtual int stop_request() const { return 0; }
+
   virtual std::size_t running() const = 0;
 
   /// As many as may run at once, for estimates of time; at least 1.

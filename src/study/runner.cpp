@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <ostream>
 #include <set>
 
 #include "runtime/message.h"
 #include "runtime/signals.h"
+#include "study/clock.h"
 #include "study/local_launcher.h"
+#include "study/mpi_launcher.h"
 #include "study/opening.h"
 #include "study/slurm_launcher.h"
 #include "study/two_phase.h"
@@ -23,11 +24,10 @@ namespace {
 using train::FileError;
 using train::RunStatus;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 std::unique_ptr<Launcher> make_launcher(const RunnerRequest& request, const StudyLock& lock) {
   if (request.launcher == LauncherKind::slurm) return std::make_unique<SlurmLauncher>(request);
   refuse_while_slurm_runs(request.directory);
+  if (request.launcher == LauncherKind::mpi) return std::make_unique<MpiLauncher>(request, lock.descriptor());
   return std::make_unique<LocalLauncher>(request, lock.descriptor());
 }
 
@@ -85,7 +85,7 @@ class Runner {
     const LaunchEvents events = {
         .started = [&](const std::string& run) { note_start(index_of(run)); },
         .reported = [&](const std::string& run,
-                        const StepReport& report) { progress_.reported(index_of(run), report, now()); },
+                        const StepReport& report) { progress_.reported(index_of(run), report, seconds_now()); },
         .ended = [&](const std::string& run, const RunEnd& end) { settle(index_of(run), end); },
         .say = [&](const std::string& sentence) { progress_.say(sentence); }};
     while (launcher_.busy()) {
@@ -94,7 +94,7 @@ class Runner {
       changed_ = false;
       pass_signal_on();
       progress_.run_at_once(launcher_.at_once());
-      progress_.tick(now());
+      progress_.tick(seconds_now());
     }
   }
 
@@ -122,7 +122,7 @@ class Runner {
   void note_start(std::size_t i) {
     study_.runs[i].status = RunStatus::running;
     study_.runs[i].message.clear();
-    progress_.started(i, now());
+    progress_.started(i, seconds_now());
     changed_ = true;
   }
 
@@ -142,12 +142,13 @@ class Runner {
       failed_code_ = failed_code_ == 0 || failed_code_ == code ? code : 1;
     }
     changed_ = true;
-    progress_.ended(i, run, now());
+    progress_.ended(i, run, seconds_now());
   }
 
   void pass_signal_on() {
-    if (stop_ != 0 || signals_.received() == 0) return;
-    stop_ = signals_.received();
+    if (stop_ != 0) return;
+    stop_ = signals_.received() != 0 ? signals_.received() : launcher_.stop_request();
+    if (stop_ == 0) return;
     progress_.say(fmt::format("stopping: {} run{} end the step and save; another signal stops at once",
                               launcher_.running(), launcher_.running() == 1 ? "" : "s"));
     launcher_.stop(stop_);

@@ -14,6 +14,8 @@
 
 namespace lehi::study {
 
+class StudyRanks;
+
 enum class LauncherKind {
   local,  ///< processes of this machine
   slurm,  ///< tasks of a job array
@@ -26,7 +28,8 @@ struct RunnerRequest {
   std::vector<std::string> command_line;  ///< for the record
   std::string data_dir;                   ///< "" for the default
   LauncherKind launcher = LauncherKind::local;
-  int jobs = 1;  ///< runs at once, at least 1; of a rank with mpi; with slurm 0 stands for no limit
+  int jobs = 1;                 ///< runs at once, at least 1; of a rank with mpi; with slurm 0 stands for no limit
+  StudyRanks* ranks = nullptr;  ///< of mpi; this process is rank 0
   std::vector<std::string> slurm_options = {};  ///< for sbatch, each an argument of its own
   bool resume = false;                          ///< a directory that holds this study already is fine
   bool retry_failed = false;                    ///< run again what failed before

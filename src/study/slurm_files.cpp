@@ -1,13 +1,14 @@
 #include "study/slurm_files.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
 #include <random>
 #include <sstream>
 
-#include "study/environment.h"
+#include "distributed/launch.h"
 #include "study/run_processes.h"
 #include "train/files.h"
 #include "train/json_file.h"
@@ -34,9 +35,7 @@ run=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$1/slurm/$2")
 exec >>"$study/slurm/${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID.log" 2>&1
 shift 2
 # A run is one process, and would take itself for one of many where Slurm says so.
-for name in $(env | sed -nE 's/^(@RANKS@)=.*/\1/p'); do
-  unset "$name"
-done
+unset @RANKS@
 exec "$@" "$study/$run"
 )";
 
@@ -57,7 +56,7 @@ std::string script_text() {
     text.replace(text.find(key), key.size(), value);
   };
   put("@NO_STUDY@", fmt::format("{}", kNoStudyThere));
-  put("@RANKS@", rank_variables_expression());
+  put("@RANKS@", fmt::format("{}", fmt::join(distributed::launch_variables(), " ")));
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <thread>
 
+#include "study/clock.h"
 #include "study/json.h"
 #include "study/opening.h"
 #include "train/config.h"
@@ -21,10 +22,6 @@ using train::FileError;
 
 constexpr double kFileSystemLag = 30.0;  // seconds until a file of another node is seen, at most
 constexpr int kDivergedCode = 4;         // of `lehi train`
-
-double clock_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 struct Alive {
   SlurmArray array;
@@ -128,7 +125,7 @@ void SlurmLauncher::submit() {
   waiting_.erase(waiting_.begin(), end);
   notes_.push_back(fmt::format("{} run{} submitted as Slurm's job {}", count, count == 1 ? "" : "s", array.files.job));
   arrays_.push_back(std::move(array));
-  changed_at_ = clock_seconds();
+  changed_at_ = seconds_now();
 }
 
 void SlurmLauncher::look(const LaunchEvents& events) {
@@ -137,7 +134,7 @@ void SlurmLauncher::look(const LaunchEvents& events) {
   // Many studies may ask one controller: often while something happens, seldom in a long run.
   constexpr double shortest = 0.3;
   constexpr double longest = 10.0;
-  const double now = clock_seconds();
+  const double now = seconds_now();
   if (now - asked_at_ < std::clamp((now - changed_at_) / 20.0, shortest, longest)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return;
@@ -189,7 +186,7 @@ bool SlurmLauncher::look_at(Array& array, std::size_t index, const SlurmTask* no
   if (over && !task.started && stop_ != 0) return true;  // taken back before it began
   if (!task.started) {
     task.started = true;
-    changed_at_ = clock_seconds();
+    changed_at_ = seconds_now();
     events.started(task.run);
   }
   tell_progress(task.run, events);
@@ -200,7 +197,7 @@ bool SlurmLauncher::look_at(Array& array, std::size_t index, const SlurmTask* no
 
 bool SlurmLauncher::end(const Array& array, std::size_t index, Task& task, const LaunchEvents& events) {
   const auto slurm = ask_end(array.files.job, index);
-  const double now = clock_seconds();
+  const double now = seconds_now();
   if (!task.over_since) task.over_since = now;
   // A run that ended as it should have has said so in its directory; this host may see that later than Slurm's word.
   if (slurm.signal == 0 && (slurm.code == 0 || slurm.code == kDivergedCode) &&
@@ -255,7 +252,7 @@ void SlurmLauncher::stop(int signal) {
   stop_ = signal;
   waiting_.clear();
   asked_at_ = -1e9;
-  changed_at_ = clock_seconds();
+  changed_at_ = seconds_now();
 }
 
 std::size_t SlurmLauncher::running() const {
