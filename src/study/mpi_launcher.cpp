@@ -1,13 +1,9 @@
 #include "study/mpi_launcher.h"
 
-#include <c10/util/Exception.h>
-#include <fmt/format.h>
-
 #include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <thread>
 
 #include "runtime/signals.h"
@@ -141,17 +137,9 @@ void MpiLauncher::stop(int signal) {
 std::size_t MpiLauncher::at_once() const { return jobs_ * static_cast<std::size_t>(ranks_.size()); }
 
 void work_for_rank_zero(RunnerRequest request) {
-  auto& ranks = *request.ranks;
-  try {
-    const runtime::SignalWatch signals;
-    work_until_over(request, ranks, signals);
-    ranks.leave();
-  } catch (const c10::Error&) {  // of the store; its text is a backtrace
-    throw std::runtime_error(
-        fmt::format("rank {} of {} has lost rank 0, which kept the study; its runs go on from "
-                    "their checkpoints by --resume",
-                    ranks.rank(), ranks.size()));
-  }
+  const runtime::SignalWatch signals;
+  work_until_over(request, *request.ranks, signals);
+  request.ranks->leave();
 }
 
 }  // namespace lehi::study

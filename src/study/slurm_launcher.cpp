@@ -200,8 +200,8 @@ bool SlurmLauncher::end(const Array& array, std::size_t index, Task& task, const
   const double now = seconds_now();
   if (!task.over_since) task.over_since = now;
   // A run that ended as it should have has said so in its directory; this host may see that later than Slurm's word.
-  if (slurm.signal == 0 && (slurm.code == 0 || slurm.code == kDivergedCode) &&
-      now - *task.over_since < kFileSystemLag) {
+  const bool as_it_should = slurm.state == "COMPLETED" || (slurm.state == "FAILED" && slurm.code == kDivergedCode);
+  if (as_it_should && now - *task.over_since < kFileSystemLag) {
     StudyRun run;
     run.directory = task.run;
     read_run(run, request_.directory);

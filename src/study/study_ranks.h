@@ -22,7 +22,8 @@ class Store;
 
 namespace lehi::study {
 
-/// One rank's place among them. Rank 0's last act is to send the others home, however its study ended.
+/// One rank's place among them. Rank 0's last act is to send the others home, however its study ended. Everything
+/// throws std::runtime_error with a sentence when the store is gone, which mostly is rank 0's end.
 class StudyRanks {
  public:
   StudyRanks(std::shared_ptr<c10d::Store> store, int rank, int size);
@@ -54,6 +55,11 @@ class StudyRanks {
   void check_beats(double seconds);
 
  private:
+  template <class Action>
+  auto with_store(const Action& action) const;
+  void set(const std::string& key, const std::string& text);
+  std::int64_t count(const std::string& key, std::int64_t more);
+  bool has(const std::string& key) const;
   std::optional<std::string> find(const std::string& key) const;
 
   struct Pulse {
