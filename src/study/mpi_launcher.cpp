@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "runtime/signals.h"
@@ -20,6 +21,8 @@ void fill(StudyRanks& ranks, RunProcesses& processes, std::size_t jobs, const La
   while (processes.count() < jobs) {
     const auto run = ranks.take();
     if (!run) return;
+    // The store is open to whoever can reach it.
+    if (!is_safe_name(*run)) throw std::runtime_error("the ranks' store offers a run that is no folder of the study");
     processes.start(*run, events);
   }
 }
