@@ -36,7 +36,12 @@ std::string words_of(const CommandOutput& output) {
   for (std::string line; std::getline(lines, line);) {
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
   }
-  return last.empty() ? fmt::format("nothing, with exit code {}", output.code) : train::in_quotes(last);
+  if (last.empty()) return fmt::format("nothing, with exit code {}", output.code);
+  constexpr std::string_view mark = "error: ";
+  if (const auto found = last.find(mark); found != std::string::npos) last.erase(0, found + mark.size());
+  std::replace_if(
+      last.begin(), last.end(), [](unsigned char letter) { return letter < ' '; }, '?');
+  return fmt::format("\"{}\"", last);
 }
 
 /// The lines that the command printed; none when the controller does not know the job.
