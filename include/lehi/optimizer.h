@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,9 +28,12 @@
 
 #include "lehi/loss.h"
 #include "lehi/options.h"
+#include "lehi/ranks.h"
 #include "lehi/torch_compat.h"
 
 namespace lehi {
+
+class RankSums;
 
 /// One head of a model: weight * mean loss of `predictions`.
 struct Term {
@@ -75,7 +79,8 @@ struct StepReport {
   std::vector<GroupDiagnostics> groups;
 };
 
-/// A parameter's state. All tensors are at least float32 and undefined until needed.
+/// A parameter's state. All tensors are at least float32 and undefined until needed; where the state is divided over
+/// ranks (DistributeOptions::shard_state) they are flat and hold this rank's piece of the parameter.
 struct ParameterState : public torch::optim::OptimizerCloneableParamState<ParameterState> {
   std::int64_t step = 0;          ///< k: steps this parameter has taken
   std::int64_t covered = 0;       ///< t: steps its refreshes cover; 0: no curvature yet, so the parameter waits
@@ -117,6 +122,14 @@ class Optimizer : public torch::optim::Optimizer {
   /// probe is `gradient`; others throw std::invalid_argument, since a closure does not tell the predictions.
   torch::Tensor step(LossClosure closure = nullptr) override;
 
+  /// Data parallelism, see lehi/ranks.h: from now on every rank takes every step, with its own rows, which may be none.
+  /// Weights must be the same on all ranks, and so must a regulariser. Gradients from .grad() are averaged over the
+  /// ranks. State that is divided over the ranks is so from the first step on: call this before it.
+  void distribute(std::shared_ptr<Ranks> ranks, const DistributeOptions& options = {});
+  /// The place of this rank's first row among the whole batch's, along the first dimension, for the steps to come: what
+  /// is drawn at random then is what one process would draw. By default all ranks have as many rows as this one.
+  void set_first_row(std::int64_t row) { first_row_ = row; }
+
   /// Forgets what accumulate() gathered for a step that will not be taken.
   void discard_accumulated();
 
@@ -136,7 +149,7 @@ class Optimizer : public torch::optim::Optimizer {
   const ParameterState* find_state(const torch::Tensor& parameter) const;
 
   /// The bias-corrected curvature estimate hat(v) that the rule divides by (its square root, for all but sophia).
-  /// Undefined before the first refresh.
+  /// Undefined before the first refresh. Of state that is divided over ranks: this rank's piece.
   torch::Tensor curvature(const torch::Tensor& parameter) const;
 
   /// Fraction of all weights where eps outweighs the kept curvature, as in GroupDiagnostics; 0 before the first refresh
@@ -152,16 +165,19 @@ class Optimizer : public torch::optim::Optimizer {
   /// configuration gives. Of each parameter "NAME.step" and "NAME.covered" (int64) and, once it has taken a step, what
   /// its rule keeps of "NAME.m", "NAME.v", "NAME.v_max" and "NAME.momentum_product" (float64); of the optimizer
   /// "optimizer.step", "optimizer.schedule_start" and "optimizer.known_parameters". The tensors are the optimizer's
-  /// own: write or clone them before the next step.
+  /// own: write or clone them before the next step. Does not depend on the number of ranks: where the state is divided,
+  /// all ranks must call this together, and rank 0 gets all of it, the others nothing.
   NamedTensors named_state() const;
-  /// Takes such a state back, in any order; copies the tensors. Throws std::invalid_argument, and changes nothing, when
-  /// an entry is missing, unknown, given twice or of the wrong shape or dtype.
+  /// Takes such a state back, in any order; copies the tensors. Every rank must be given the whole of it. Throws
+  /// std::invalid_argument, and changes nothing, when an entry is missing, unknown, given twice or of the wrong shape
+  /// or dtype.
   void load_named_state(const NamedTensors& state);
   /// The same without a copy of what nobody else holds: for models whose moments fit into memory only once.
   void load_named_state(NamedTensors&& state);
 
  private:
   using Tensors = std::vector<torch::Tensor>;
+  using Take = std::function<void(std::size_t index, const Tensors& parts)>;  // g, or g and s, of a parameter
 
   // One loss term's sums over the micro-batches of a step; g and s follow all_parameters(). The buffers live on.
   struct TermSums {
@@ -210,13 +226,17 @@ class Optimizer : public torch::optim::Optimizer {
                   const Differentiable* network);
   double run_accumulate(const std::vector<Term>& terms, bool keep_graph, const Differentiable* network);
   void begin_sums(const std::vector<Term>& terms);
-  bool evaluate_terms(const std::vector<Term>& terms, const Refresh& refresh);
-  std::vector<Tensors> pull(std::span<const Term> terms, std::span<Evaluation> evaluations,
-                            const std::vector<Tensors>& cotangents, bool keep_graph, const Differentiable* network);
+  ProbeRequest probe_request(const Term& term, std::size_t index, const Refresh& refresh) const;
+  std::string evaluate_terms(const std::vector<Term>& terms, const Refresh& refresh);
+  bool all_go_on(const std::string& trouble, std::vector<double*> totals);
+  void pull(std::span<const Term> terms, std::span<Evaluation> evaluations, const std::vector<Tensors>& cotangents,
+            bool keep_graph, const Differentiable* network, const Take& take);
   Pulled pull_terms(const std::vector<Term>& terms, const Refresh& refresh, bool keep_graph,
                     const Differentiable* network);
   Pulled gather_accumulated(const Refresh& refresh);
   Pulled gather_gradients(const torch::Tensor& value);
+  void sum_over_ranks(Pulled& pulled);
+  void sum_over_ranks(const std::vector<double*>& numbers) const;
   void add_regulariser(const torch::Tensor& regulariser, bool keep_graph, Pulled& pulled);
   void scale_term(const Term& term, std::size_t index, bool alone, Pulled& pulled);
   double step_during_pull_back(const Term& term, const Refresh& refresh, const Differentiable& network);
@@ -228,10 +248,16 @@ class Optimizer : public torch::optim::Optimizer {
   void update_parameter(const Pulled& pulled, std::size_t index, const Refresh& refresh);
   double finish_step(const Pulled& pulled);
   ParameterState& state_of(std::size_t index, const GroupOptions& group);
-  torch::Tensor zero_state(const torch::Tensor& parameter) const;
+  torch::Tensor zero_state(const torch::Tensor& parameter, std::size_t index) const;
+  bool divided() const { return ranks_ != nullptr && distribute_options_.shard_state; }
+  std::int64_t own_weights(const torch::Tensor& parameter, std::size_t index) const;
+  torch::Tensor own_part(const torch::Tensor& whole, std::size_t index) const;
+  void share_weights();
+  Tensors whole_moments(torch::Tensor ParameterState::*moment) const;
+  void make_rank_sums();
   torch::Tensor curvature(const ParameterState* state, const GroupOptions& group) const;
   std::optional<double> eps_limit(const ParameterState* state, const GroupOptions& group) const;
-  double dominated_weights(const torch::Tensor& parameter, const GroupOptions& group) const;
+  double dominated_weights(const torch::Tensor& parameter, std::size_t index, const GroupOptions& group) const;
   void diagnose(const Tensors& before);
 
   Options options_;
@@ -244,6 +270,10 @@ class Optimizer : public torch::optim::Optimizer {
   std::vector<TermSums> sums_;           // reused across steps, one per term
   std::int64_t micro_batches_ = 0;       // accumulated for the next step
   bool poisoned_ = false;                // one of them had non-finite predictions
+  std::shared_ptr<Ranks> ranks_;         // none: this process is the only one
+  DistributeOptions distribute_options_;
+  std::shared_ptr<RankSums> rank_sums_;    // of members_, where there are ranks
+  std::optional<std::int64_t> first_row_;  // of this rank in the whole batch
   StepReport report_;
 };
 

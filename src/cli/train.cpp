@@ -4,13 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/arguments.h"
 #include "cli/run_flags.h"
 #include "cli/table.h"
+#include "distributed/launch.h"
+#include "distributed/local_ranks.h"
+#include "distributed/process_ranks.h"
 #include "study/plan.h"
 #include "study/progress.h"
 #include "train/files.h"
@@ -114,6 +119,26 @@ TrainConfig parse_train(const Arguments& arguments) {
                  "a name of `lehi list tasks`, csv:FILE with --target, or text:FILE; not needed with --resume");
   add_run_flags(app, flags);
   add_key_flag(app, flags, "--seed", "seed", "Run");
+  const std::string several = "Several processes";
+  app.add_option("--nproc", config.processes, "train with so many processes of this machine, as one")
+      ->check(CLI::Range(1, 1024))
+      ->group(several);
+  app.add_option("--backend", config.backend, "how ranks talk: gloo, or what else LibTorch was built with")
+      ->capture_default_str()
+      ->group(several);
+  app.add_option("--rank-timeout", config.rank_timeout, "seconds without a sign of life after which a rank is lost")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str()
+      ->group(several);
+  app.add_flag_callback(
+         "--shard-optimizer",
+         [&flags] {
+           flags.own.push_back({"distributed.shard_optimizer", "true", "--shard-optimizer"});
+         },
+         "each rank keeps its own part of the optimizer's state only; the same bits")
+      ->group(several);
+  add_key_flag(app, flags, "--compress", "distributed.compress", several);
+  add_key_flag(app, flags, "--bucket-mb", "distributed.bucket_mb", several);
   add_key_flag(app, flags, "--checkpoint-every", "checkpoint.every", "Record");
   add_key_flag(app, flags, "--keep", "checkpoint.keep", "Record");
   const std::vector<std::pair<std::string, std::string>> optimizer_flags = {{"--optimizer", "name"},
@@ -143,13 +168,19 @@ TrainConfig parse_train(const Arguments& arguments) {
       "  lehi train fashion-mnist --optimizer lehi --preset small\n"
       "  lehi train mnist --optimizer adamw --lr 3e-4 --seed 1 --out runs/a\n"
       "  lehi train --resume --out runs/a\n"
-      "  lehi train csv:houses.csv --target price --optimizer lehi-gn --set rate.schedule=cosine\n\n"
+      "  lehi train csv:houses.csv --target price --optimizer lehi-gn --set rate.schedule=cosine\n"
+      "  lehi train mnist --nproc 2 --out runs/b\n"
+      "  torchrun --no-python --nproc_per_node=2 --max-restarts=3 lehi train mnist --out runs/c\n"
+      "  mpirun -n 2 lehi train mnist --out runs/d\n\n"
       "Ctrl-C finishes the step, saves and exits with 130; `--resume` goes on from there.");
   parse_arguments(app, arguments);
   config.data_dir = flags.data_dir;
   config.progress = progress == "lines"  ? ProgressStyle::lines
                     : progress == "none" ? ProgressStyle::none
                                          : ProgressStyle::people;
+  if (config.processes > 1 && distributed::launch_of_process()) {
+    throw UsageError("--nproc starts ranks itself: leave it out under torchrun, mpirun or srun.");
+  }
   if (config.resume && config.out.empty()) throw UsageError("--resume needs --out, the directory of the run.");
   if (!flags.task.empty()) {
     config.run = train::resolve(config_request(flags));
@@ -165,16 +196,47 @@ TrainConfig parse_train(const Arguments& arguments) {
   return config;
 }
 
-int run_train(const TrainConfig& config, std::ostream& out, std::ostream& err) {
+namespace {
+
+// As many of this program as were asked for, each of which finds in its environment that it is one of them.
+int run_ranks(const TrainConfig& config) {
+  std::vector<std::string> arguments = {"lehi", "train"};
+  for (auto given = config.arguments.begin(); given != config.arguments.end(); ++given) {
+    if (given->starts_with("--nproc=")) continue;
+    if (*given == "--nproc") {
+      ++given;  // its number
+      continue;
+    }
+    arguments.push_back(*given);
+  }
+  return distributed::run_local_ranks(config.processes, config.program, arguments);
+}
+
+// The ranks, where a launcher has started several.
+std::shared_ptr<distributed::ProcessRanks> join_ranks(const TrainConfig& config) {
+  const auto launch = distributed::launch_of_process();
+  if (!launch) return nullptr;
+  return distributed::join(*launch, {.backend = config.backend,
+                                     .limit = std::chrono::milliseconds(std::llround(1000.0 * config.rank_timeout))});
+}
+
+int run_train(const TrainConfig& config, const std::shared_ptr<distributed::ProcessRanks>& ranks, std::ostream& out,
+              std::ostream& err) {
+  const bool speaks = ranks == nullptr || ranks->rank() == 0;
   PeoplesProgress people(err);
   train::RunRequest request;
+  request.ranks = ranks;
   request.config = config.run;
   request.out = config.out;
   request.data_dir = config.data_dir;
-  request.resume = config.resume;
+  // torchrun has started the ranks anew because one of them was lost.
+  const bool restarted = ranks != nullptr && ranks->launch().attempt > 0;
+  request.resume = config.resume || restarted;
   request.command_line = {"lehi", "train"};
   request.command_line.insert(request.command_line.end(), config.arguments.begin(), config.arguments.end());
-  request.on_message = [&](const std::string& text) { err << "lehi: " << text << '\n'; };
+  request.on_message = [&](const std::string& text) {
+    if (speaks) err << "lehi: " << text << '\n';
+  };
   request.on_progress = [&](const train::Progress& progress) {
     if (config.progress == ProgressStyle::people) people.show(progress);
     if (config.progress == ProgressStyle::lines) print_line(progress, out);
@@ -182,6 +244,10 @@ int run_train(const TrainConfig& config, std::ostream& out, std::ostream& err) {
   const auto outcome = train::run_training(request);
   people.end_line();
   const auto& record = outcome.record;
+  if (!speaks) {
+    if (outcome.signal != 0) return 128 + outcome.signal;
+    return record.status == RunStatus::diverged ? diverged : done;
+  }
   if (outcome.was_over) err << fmt::format("lehi: the run in {} is over already\n", config.out);
   if (config.json) {
     out << train::read_text(std::filesystem::path(config.out) / "run.json", 1 << 26);
@@ -194,6 +260,22 @@ int run_train(const TrainConfig& config, std::ostream& out, std::ostream& err) {
     return 128 + outcome.signal;
   }
   return record.status == RunStatus::diverged ? diverged : done;
+}
+
+}  // namespace
+
+int run_train(const TrainConfig& config, std::ostream& out, std::ostream& err) {
+  if (config.processes > 1) return run_ranks(config);
+  const auto ranks = join_ranks(config);
+  if (ranks == nullptr) return run_train(config, ranks, out, err);
+  try {
+    return run_train(config, ranks, out, err);
+  } catch (const distributed::LostRankError& error) {
+    err << "lehi: " << error.what() << "; the last checkpoint is good, and --resume goes on from there\n" << std::flush;
+    out.flush();
+    // Threads of c10d still wait for that rank, and would not let the program end.
+    std::_Exit(internal_error);
+  }
 }
 
 }  // namespace lehi::cli

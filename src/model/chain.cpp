@@ -72,7 +72,7 @@ Chain::Chain(Parts parts, bool recompute) : parts_(std::move(parts)), recompute_
 }
 
 Differentiable Chain::forward(const Tensor& inputs, const RandomKey& key) {
-  pass_ = {.training = true, .again = false, .key = key};
+  pass_ = {.training = true, .again = false, .key = key, .ranks = ranks_};
   kept_.clear();
   Tensor values = inputs.detach();
   for (const Segment& segment : parts_.segments) {

@@ -17,8 +17,9 @@ namespace lehi::model {
 /// What a segment may want to know beside its input.
 struct Pass {
   bool training = false;
-  bool again = false;  ///< recomputation: whatever the first run changed (running means) must not be changed twice
-  RandomKey key = {};  ///< of dropout
+  bool again = false;      ///< recomputation: whatever the first run changed (running means) must not be changed twice
+  RandomKey key = {};      ///< of dropout
+  Ranks* ranks = nullptr;  ///< that train together; nullptr: this process alone
 };
 
 /// A segment's output and the way back: takes one cotangent of the output after the other, delivers the parameters'
@@ -50,6 +51,7 @@ class Chain : public Network {
   const NamedTensors& named_parameters() const override { return parts_.parameters; }
   const NamedTensors& named_buffers() const override { return parts_.buffers; }
   torch::Tensor head() const override { return parts_.head; }
+  void share_statistics(Ranks* ranks) override { ranks_ = ranks; }
   Differentiable forward(const torch::Tensor& inputs, const RandomKey& key = {}) override;
   torch::Tensor predict(const torch::Tensor& inputs) const override;
 
@@ -64,6 +66,7 @@ class Chain : public Network {
 
   Parts parts_;
   bool recompute_;
+  Ranks* ranks_ = nullptr;
   Pass pass_;
   std::vector<Kept> kept_;
 };

@@ -35,6 +35,10 @@ class Network {
   /// first row within the step.
   virtual Differentiable forward(const torch::Tensor& inputs, const RandomKey& key) = 0;
 
+  /// Several ranks train together: what is computed over a batch's rows (batch normalisation) then is over all ranks'.
+  /// The ranks must outlive the network's use.
+  virtual void share_statistics(Ranks* /*ranks*/) {}
+
   /// Evaluation: the predictions in a tensor of the caller's.
   virtual torch::Tensor predict(const torch::Tensor& inputs) const = 0;
 };

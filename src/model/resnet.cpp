@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/chain.h"
+#include "model/shared_batch_norm.h"
 #include "runtime/message.h"
 
 namespace lehi::model {
@@ -68,14 +69,19 @@ Tensor run_normed(const Normed& layer, const Tensor& inputs, const Pass& pass) {
   constexpr double momentum = 0.1;
   constexpr double eps = 1e-5;
   const Tensor values = torch::conv2d(inputs, layer.kernel, {}, layer.stride, /*padding=*/layer.kernel.size(2) / 2);
+  // Without running values the batch's are taken and nothing is kept.
+  const bool running = !pass.again;
+  const Tensor running_mean = running ? layer.running_mean : Tensor();
+  const Tensor running_variance = running ? layer.running_variance : Tensor();
+  if (pass.training && pass.ranks != nullptr) {
+    return shared_batch_norm(values, layer.scale, layer.shift, running_mean, running_variance, momentum, eps,
+                             *pass.ranks);
+  }
   if (pass.training && values.numel() == values.size(1)) {
     refuse("batch normalisation can't train on one row of one pixel; use more rows or larger images");
   }
-  // Without running values torch takes the batch's and keeps nothing.
-  const bool running = !pass.again;
-  return torch::batch_norm(values, layer.scale, layer.shift, running ? layer.running_mean : Tensor(),
-                           running ? layer.running_variance : Tensor(), pass.training, momentum, eps,
-                           /*cudnn_enabled=*/false);
+  return torch::batch_norm(values, layer.scale, layer.shift, running_mean, running_variance, pass.training, momentum,
+                           eps, /*cudnn_enabled=*/false);
 }
 
 void check_images(const Tensor& inputs, const Tensor& kernel) {

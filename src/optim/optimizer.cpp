@@ -1,5 +1,5 @@
-// From predictions to g and s: evaluation and pull-backs. Micro-batches are in optimizer_accumulate.cpp, what happens
-// to g and s in optimizer_apply.cpp.
+// From predictions to g and s: evaluation and pull-backs. Micro-batches are in optimizer_accumulate.cpp, several ranks
+// in optimizer_ranks.cpp, what happens to g and s in optimizer_apply.cpp.
 #include "lehi/optimizer.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "curvature/pull_back.h"
 #include "lehi/error.h"
+#include "optim/rank_sums.h"
 #include "runtime/message.h"
 
 namespace lehi {
@@ -94,6 +95,19 @@ class Owned {
 
   std::map<std::size_t, std::vector<Tensor>> parts_;
 };
+
+// What a rank without rows adds to a step.
+Evaluation evaluation_of_no_rows(const Term& term, bool second) {
+  const torch::NoGradGuard no_grad;
+  Evaluation evaluation;
+  evaluation.gradient = torch::zeros_like(term.predictions);
+  if (second) evaluation.probe = torch::zeros_like(term.predictions);
+  for (const Tensor& parameter : term.loss.parameters()) {
+    evaluation.parameter_gradients.push_back(torch::zeros_like(parameter));
+    if (second) evaluation.parameter_probes.push_back(torch::zeros_like(parameter));
+  }
+  return evaluation;
+}
 
 // Sends every parameter's g and s, complete, to `take(index, parts)`: what the network delivers, joined with what the
 // losses have.
@@ -182,6 +196,7 @@ const std::vector<Tensor>& Optimizer::all_parameters() {
     }
   }
   members_ = std::move(members);
+  if (ranks_ != nullptr) make_rank_sums();
   return members_.parameters;
 }
 
@@ -215,50 +230,72 @@ bool Optimizer::needs_second_pull_back(const Refresh& refresh) const {
   return refresh.due && !refresh.use_gradient && options_.recipe.rule != Rule::sgd;
 }
 
-// False when predictions were not finite and the policy is to go on.
-bool Optimizer::evaluate_terms(const std::vector<Term>& terms, const Refresh& refresh) {
+ProbeRequest Optimizer::probe_request(const Term& term, std::size_t index, const Refresh& refresh) const {
+  ProbeRequest request;
+  if (needs_second_pull_back(refresh)) request.probe = options_.recipe.probe;
+  request.scale = options_.recipe.scale;
+  std::int64_t first_row = micro_batches_ > 0 ? sums_[index].rows : 0;
+  if (const Tensor& predictions = term.predictions; ranks_ != nullptr && predictions.dim() > 0) {
+    const std::int64_t own = std::max<std::int64_t>(1, predictions.size(0));
+    first_row += first_row_.value_or(ranks_->rank() * own) * (row_shape(predictions).rows / own);
+  }
+  request.key = {options_.seed, static_cast<std::uint64_t>(step_ + 1), static_cast<std::uint64_t>(first_row),
+                 static_cast<std::uint32_t>(index)};
+  return request;
+}
+
+// Fills evaluations_. Returns what is not finite, or "".
+std::string Optimizer::evaluate_terms(const std::vector<Term>& terms, const Refresh& refresh) {
   evaluations_.resize(terms.size());
   for (std::size_t t = 0; t < terms.size(); ++t) {
     if (!(terms[t].weight >= 0.0) || std::isinf(terms[t].weight)) {
       refuse("term {} has weight {}, but a weight must be finite and >= 0", t, terms[t].weight);
     }
-    ProbeRequest request;
-    if (needs_second_pull_back(refresh)) request.probe = options_.recipe.probe;
-    request.scale = options_.recipe.scale;
-    request.key = {options_.seed, static_cast<std::uint64_t>(step_ + 1),
-                   micro_batches_ > 0 ? static_cast<std::uint64_t>(sums_[t].rows) : 0, static_cast<std::uint32_t>(t)};
+    if (ranks_ != nullptr && terms[t].predictions.numel() == 0) {
+      evaluations_[t] = evaluation_of_no_rows(terms[t], needs_second_pull_back(refresh));
+      continue;
+    }
     try {
-      terms[t].loss.evaluate(terms[t].predictions, terms[t].targets, request, evaluations_[t]);
+      terms[t].loss.evaluate(terms[t].predictions, terms[t].targets, probe_request(terms[t], t, refresh),
+                             evaluations_[t]);
     } catch (const NonFiniteError& error) {
-      if (options_.non_finite == NonFinite::raise) {
-        discard_accumulated();
-        throw NonFiniteError(fmt::format("step {}: {}", step_ + 1, error.what()));
-      }
-      return false;
+      return error.what();
     }
   }
-  return true;
+  return "";
+}
+
+// trouble: what keeps this rank from going on, or "". totals are summed over the ranks. False when one of them can't go
+// on, under the policies that do not raise then.
+bool Optimizer::all_go_on(const std::string& trouble, std::vector<double*> totals) {
+  std::string text = trouble;
+  if (ranks_ != nullptr) {
+    double in_trouble = trouble.empty() ? 0.0 : 1.0;
+    totals.push_back(&in_trouble);
+    sum_over_ranks(totals);
+    if (text.empty() && in_trouble > 0.0) text = "the predictions of another rank are not finite";
+  }
+  if (text.empty()) return true;
+  if (options_.non_finite != NonFinite::raise) return false;
+  discard_accumulated();
+  throw NonFiniteError(fmt::format("step {}: {}", step_ + 1, text));
 }
 
 // Each list of cotangents, one a term, pulled back to all parameters: through the terms' graphs, or by the network.
 // evaluations: of the terms.
-std::vector<std::vector<Tensor>> Optimizer::pull(std::span<const Term> terms, std::span<Evaluation> evaluations,
-                                                 const std::vector<Tensors>& cotangents, bool keep_graph,
-                                                 const Differentiable* network) {
+void Optimizer::pull(std::span<const Term> terms, std::span<Evaluation> evaluations,
+                     const std::vector<Tensors>& cotangents, bool keep_graph, const Differentiable* network,
+                     const Take& take) {
   const Tensors& parameters = all_parameters();
   Owned owned(terms, evaluations, parameters, cotangents.size() == 2);
-  std::vector<Tensors> results(cotangents.size());
   if (network != nullptr) {
     Tensors of_the_term;
     for (const Tensors& list : cotangents) of_the_term.push_back(list.front());
-    for (auto& list : results) list.resize(parameters.size());
-    pull_through(*network, of_the_term, parameters, owned, [&](std::size_t index, const Tensors& parts) {
-      for (std::size_t c = 0; c < parts.size(); ++c) results[c][index] = parts[c];
-    });
-    return results;
+    return pull_through(*network, of_the_term, parameters, owned, take);
   }
   Tensors predictions;
   for (const Term& term : terms) predictions.push_back(term.predictions);
+  std::vector<Tensors> results(cotangents.size());
   for (std::size_t c = 0; c < cotangents.size(); ++c) {
     const bool again = c + 1 < cotangents.size();
     results[c] = pull_back(predictions, cotangents[c], parameters, keep_graph || again);
@@ -266,7 +303,12 @@ std::vector<std::vector<Tensor>> Optimizer::pull(std::span<const Term> terms, st
       results[c][index] = results[c][index].defined() ? results[c][index] + parts[c] : parts[c];
     }
   }
-  return results;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!results.front()[i].defined()) continue;
+    Tensors parts;
+    for (Tensors& result : results) parts.push_back(std::move(result[i]));
+    take(i, parts);
+  }
 }
 
 // The term's part of the value, and its factors: left to the update where it is the only term, at no cost.
@@ -300,9 +342,22 @@ Optimizer::Pulled Optimizer::pull_terms(const std::vector<Term>& terms, const Re
     if (second) cotangents[1].push_back(evaluations_[t].probe);
   }
   pulled.count = evaluations_.front().count;
-  auto results = pull(terms, evaluations_, cotangents, keep_graph, network);
-  pulled.g = std::move(results[0]);
-  if (second) pulled.s = std::move(results[1]);
+  pulled.g.resize(parameter_total());
+  if (second) pulled.s.resize(pulled.g.size());
+  const Take keep = [&](std::size_t index, const Tensors& parts) {
+    pulled.g[index] = parts[0];
+    if (second) pulled.s[index] = parts[1];
+  };
+  if (ranks_ == nullptr) {
+    pull(terms, evaluations_, cotangents, keep_graph, network, keep);
+    return pulled;
+  }
+  all_parameters();
+  rank_sums_->begin(cotangents.size());
+  pull(terms, evaluations_, cotangents, keep_graph, network,
+       [this](std::size_t index, const Tensors& parts) { rank_sums_->add(index, parts); });
+  rank_sums_->flush();
+  rank_sums_->complete(/*pending=*/0, keep);
   return pulled;
 }
 
@@ -321,14 +376,31 @@ double Optimizer::step_during_pull_back(const Term& term, const Refresh& refresh
   Tensors cotangents = {evaluations_.front().gradient};
   if (second) cotangents.push_back(evaluations_.front().probe);
   Owned owned(std::span(&term, 1), evaluations_, parameters, second);
-  pull_through(network, cotangents, parameters, owned, [&](std::size_t index, const Tensors& parts) {
+  const Take update = [&](std::size_t index, const Tensors& parts) {
     pulled.g[index] = parts[0];
     if (second) pulled.s[index] = parts[1];
     measure(pulled, index, measured);
     update_parameter(pulled, index, refresh);
     pulled.g[index].reset();
     if (second) pulled.s[index].reset();
-  });
+  };
+  if (ranks_ == nullptr) {
+    pull_through(network, cotangents, parameters, owned, update);
+  } else {
+    // One bucket is summed while the next one fills, and no more are kept.
+    const auto complete = [&](std::size_t pending) {
+      rank_sums_->complete(pending, update);
+      rank_sums_->release();
+    };
+    rank_sums_->begin(cotangents.size());
+    pull_through(network, cotangents, parameters, owned, [&](std::size_t index, const Tensors& parts) {
+      rank_sums_->add(index, parts);
+      complete(/*pending=*/1);
+    });
+    rank_sums_->flush();
+    complete(/*pending=*/0);
+    share_weights();
+  }
   report_norms(pulled, measured);
   return finish_step(pulled);
 }
@@ -361,11 +433,16 @@ double Optimizer::run_step(const std::vector<Term>& terms, const Tensor& regular
   }
   const Refresh refresh = next_refresh();
   Pulled pulled;
+  std::vector<double*> totals;
   if (terms.empty()) {
-    if (poisoned_) return skip_step(std::numeric_limits<double>::quiet_NaN());
+    for (TermSums& sums : sums_) totals.insert(totals.end(), {&sums.value, &sums.count});
+    const std::string trouble = poisoned_ ? "the predictions of a micro-batch are not finite" : "";
+    if (!all_go_on(trouble, totals)) return skip_step(std::numeric_limits<double>::quiet_NaN());
     pulled = gather_accumulated(refresh);
   } else {
-    if (!evaluate_terms(terms, refresh)) return skip_step(std::numeric_limits<double>::quiet_NaN());
+    const std::string trouble = evaluate_terms(terms, refresh);
+    for (Evaluation& evaluation : evaluations_) totals.insert(totals.end(), {&evaluation.sum, &evaluation.count});
+    if (!all_go_on(trouble, totals)) return skip_step(std::numeric_limits<double>::quiet_NaN());
     if (at_once) return step_during_pull_back(terms.front(), refresh, *network);
     pulled = pull_terms(terms, refresh, keep_graph || regulariser.defined(), network);
   }
@@ -399,6 +476,15 @@ Optimizer::Pulled Optimizer::gather_gradients(const Tensor& value) {
       refuse("a parameter has a sparse .grad(): use dense embeddings (sparse = false)");
     }
     pulled.g.push_back(gradient.defined() ? gradient.detach() : gradient);
+  }
+  if (ranks_ != nullptr) {
+    const double ranks = ranks_->size();
+    if (pulled.value_known) {
+      sum_over_ranks({&pulled.value});
+      pulled.value /= ranks;
+    }
+    sum_over_ranks(pulled);
+    pulled.g_factor = 1.0 / ranks;
   }
   return pulled;
 }

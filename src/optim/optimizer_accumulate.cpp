@@ -68,10 +68,17 @@ double Optimizer::run_accumulate(const std::vector<Term>& terms, bool keep_graph
   if (options_.update_during_pull_back) {
     refuse("update_during_pull_back updates the weights at once and cannot accumulate() micro-batches");
   }
+  if (ranks_ != nullptr && !first_row_) {
+    refuse("several ranks accumulate() micro-batches: tell each of them by set_first_row() where its rows begin");
+  }
   begin_sums(terms);
   const Refresh refresh = next_refresh();
-  if (poisoned_ || !evaluate_terms(terms, refresh)) {
-    poisoned_ = true;
+  if (!poisoned_) {
+    const std::string trouble = evaluate_terms(terms, refresh);
+    // Other ranks hear of it when the step is taken; so it is there that this one raises, too.
+    poisoned_ = !trouble.empty() && (ranks_ != nullptr || !all_go_on(trouble, {}));
+  }
+  if (poisoned_) {
     ++micro_batches_;
     return std::numeric_limits<double>::quiet_NaN();
   }
@@ -83,15 +90,13 @@ double Optimizer::run_accumulate(const std::vector<Term>& terms, bool keep_graph
     const bool last = t + 1 == terms.size();
     std::vector<Tensors> cotangents = {{evaluations_[t].gradient}};
     if (second) cotangents.push_back({evaluations_[t].probe});
-    const auto results = pull(std::span(terms).subspan(t, 1), std::span(evaluations_).subspan(t, 1), cotangents,
-                              keep_graph || !last, network);
     TermSums& sums = sums_[t];
-    for (std::size_t i = 0; i < sums.g.size(); ++i) {
-      if (!results[0][i].defined()) continue;
-      add(sums.g[i], results[0][i], !sums.used[i]);
-      if (second) add(sums.s[i], results[1][i], !sums.used[i]);
-      sums.used[i] = true;
-    }
+    pull(std::span(terms).subspan(t, 1), std::span(evaluations_).subspan(t, 1), cotangents, keep_graph || !last,
+         network, [&](std::size_t i, const Tensors& parts) {
+           add(sums.g[i], parts[0], !sums.used[i]);
+           if (second) add(sums.s[i], parts[1], !sums.used[i]);
+           sums.used[i] = true;
+         });
     sums.value += evaluations_[t].sum;
     sums.count += evaluations_[t].count;
     sums.rows += evaluations_[t].rows;
@@ -134,6 +139,7 @@ Optimizer::Pulled Optimizer::gather_accumulated(const Refresh& refresh) {
       if (second) pulled.s[i] = pulled.s[i].defined() ? pulled.s[i].add(sums.s[i], s_factor) : sums.s[i] * s_factor;
     }
   }
+  if (ranks_ != nullptr) sum_over_ranks(pulled);
   return pulled;
 }
 

@@ -108,6 +108,7 @@ double Optimizer::apply(const Pulled& pulled, const Refresh& refresh) {
   for (std::size_t i = 0; i < pulled.g.size(); ++i) {
     if (pulled.g[i].defined()) update_parameter(pulled, i, refresh);
   }
+  share_weights();
   finish_step(pulled);
   if (options_.diagnostics) diagnose(before);
   return pulled.value;
@@ -122,8 +123,10 @@ double Optimizer::finish_step(const Pulled& pulled) {
 }
 
 // Zeros as the parameter's moments start: in its memory order, at least float32.
-Tensor Optimizer::zero_state(const Tensor& parameter) const {
+Tensor Optimizer::zero_state(const Tensor& parameter, std::size_t index) const {
   const auto dtype = torch::promote_types(parameter.scalar_type(), torch::kFloat32);
+  if (divided())
+    return torch::zeros({own_weights(parameter, index)}, parameter.options().dtype(dtype).requires_grad(false));
   return torch::zeros_like(parameter, parameter.options().dtype(dtype).requires_grad(false),
                            torch::MemoryFormat::Preserve);
 }
@@ -133,16 +136,15 @@ ParameterState& Optimizer::state_of(std::size_t index, const GroupOptions& group
   if (!slot) slot = std::make_unique<ParameterState>();
   auto& state = static_cast<ParameterState&>(*slot);
   const Tensor& parameter = members_.parameters[index];
-  if (!state.m.defined() && keeps_first_moment(options_.recipe, group)) state.m = zero_state(parameter);
+  if (!state.m.defined() && keeps_first_moment(options_.recipe, group)) state.m = zero_state(parameter, index);
   if (!state.v.defined() && keeps_curvature(options_.recipe)) {
-    state.v = zero_state(parameter);
-    if (options_.recipe.accumulator == Accumulator::ema_max) state.v_max = zero_state(parameter);
+    state.v = zero_state(parameter, index);
+    if (options_.recipe.accumulator == Accumulator::ema_max) state.v_max = zero_state(parameter, index);
   }
   return state;
 }
 
 void Optimizer::update_parameter(const Pulled& pulled, std::size_t index, const Refresh& refresh) {
-  const Tensor& parameter = members_.parameters[index];
   const GroupOptions& group = group_options(members_.groups[index]);
   ParameterState& state = state_of(index, group);
   // Before its first refresh a parameter has no scale to be divided by: it waits.
@@ -158,11 +160,14 @@ void Optimizer::update_parameter(const Pulled& pulled, std::size_t index, const 
                                                             .count = pulled.count,
                                                             .g_factor = pulled.g_factor * report_.clip_factor,
                                                             .s_factor = pulled.s_factor});
-  kernels::UpdateTensors tensors{parameter, pulled.g[index], {}, state.m, state.v, state.v_max};
+  const Tensor& parameter = members_.parameters[index];
+  if (divided() && own_weights(parameter, index) == 0) return;
+  kernels::UpdateTensors tensors{
+      own_part(parameter, index), own_part(pulled.g[index], index), {}, state.m, state.v, state.v_max};
   const bool feeds_probe = scalars.feed != kernels::Feed::nothing && scalars.feed != kernels::Feed::gradient;
   if (feeds_probe) {
     // A parameter that only the regulariser reaches has g but no curvature.
-    tensors.s = pulled.s[index].defined() ? pulled.s[index] : torch::zeros_like(pulled.g[index]);
+    tensors.s = pulled.s[index].defined() ? own_part(pulled.s[index], index) : torch::zeros_like(tensors.g);
   }
   kernels::update(tensors, scalars);
 }
@@ -184,10 +189,10 @@ std::optional<double> Optimizer::eps_limit(const ParameterState* state, const Gr
 }
 
 // How many of a parameter's weights eps outweighs: all of them where there is no curvature to outweigh.
-double Optimizer::dominated_weights(const Tensor& parameter, const GroupOptions& group) const {
+double Optimizer::dominated_weights(const Tensor& parameter, std::size_t index, const GroupOptions& group) const {
   const ParameterState* state = find_state(parameter);
   const auto limit = eps_limit(state, group);
-  if (!limit) return static_cast<double>(parameter.numel());
+  if (!limit) return static_cast<double>(own_weights(parameter, index));
   return entries_below(state->v_max.defined() ? state->v_max : state->v, *limit);
 }
 
@@ -202,17 +207,18 @@ void Optimizer::diagnose(const Tensors& before) {
     double change = 0.0;
     double size = 0.0;
     for (const Tensor& parameter : param_groups_[group].params()) {
-      const Tensor& old = before[index++];
+      const Tensor& old = before[index];
       change += kernels::norms(parameter.detach() - old).sum_of_squares;
       size += kernels::norms(old).sum_of_squares;
       weights += static_cast<double>(parameter.numel());
-      dominated += dominated_weights(parameter, options);
+      dominated += dominated_weights(parameter, index++, options);
       if (const ParameterState* state = find_state(parameter);
           options_.recipe.rule == Rule::sophia && eps_limit(state, options)) {
         const Tensor scale = options.rho * report_.count * curvature(state, options);
         clipped += (state->m.abs() >= scale + options.eps).sum().item<double>();
       }
     }
+    if (divided()) sum_over_ranks({&dominated, &clipped});
     result.eps_dominated = weights > 0.0 ? dominated / weights : 0.0;
     result.clip_rate = weights > 0.0 ? clipped / weights : 0.0;
     result.update_to_weight = size > 0.0 ? std::sqrt(change / size) : 0.0;
@@ -223,16 +229,18 @@ double Optimizer::eps_dominated() const {
   const torch::NoGradGuard no_grad;
   double weights = 0.0;
   double dominated = 0.0;
-  bool any = false;
+  double any = 0.0;
+  std::size_t index = 0;
   for (std::size_t group = 0; group < param_groups_.size(); ++group) {
     const GroupOptions& options = group_options(group);
     for (const Tensor& parameter : param_groups_[group].params()) {
-      any = any || eps_limit(find_state(parameter), options);
+      if (eps_limit(find_state(parameter), options)) any = 1.0;
       weights += static_cast<double>(parameter.numel());
-      dominated += dominated_weights(parameter, options);
+      dominated += dominated_weights(parameter, index++, options);
     }
   }
-  return any && weights > 0.0 ? dominated / weights : 0.0;
+  if (divided()) sum_over_ranks({&dominated, &any});
+  return any > 0.0 && weights > 0.0 ? dominated / weights : 0.0;
 }
 
 const ParameterState* Optimizer::find_state(const Tensor& parameter) const {

@@ -1,4 +1,5 @@
 // The optimizer's state as tensors with names, for checkpoints that outlive a program's order of parameters.
+#include <array>
 #include <map>
 #include <set>
 
@@ -76,14 +77,15 @@ std::vector<std::string> entry_names(const Optimizer& optimizer) {
 
 using Moment = std::pair<const char*, Tensor ParameterState::*>;
 
+const std::array<Moment, 3> all_moments = {
+    {{".m", &ParameterState::m}, {".v", &ParameterState::v}, {".v_max", &ParameterState::v_max}}};
+
 // What a parameter that has taken a step keeps.
 std::vector<Moment> kept_moments(const Recipe& recipe, const GroupOptions& group) {
   std::vector<Moment> kept;
-  if (keeps_first_moment(recipe, group)) kept.emplace_back(".m", &ParameterState::m);
-  if (keeps_curvature(recipe)) kept.emplace_back(".v", &ParameterState::v);
-  if (keeps_curvature(recipe) && recipe.accumulator == Accumulator::ema_max) {
-    kept.emplace_back(".v_max", &ParameterState::v_max);
-  }
+  if (keeps_first_moment(recipe, group)) kept.push_back(all_moments[0]);
+  if (keeps_curvature(recipe)) kept.push_back(all_moments[1]);
+  if (keeps_curvature(recipe) && recipe.accumulator == Accumulator::ema_max) kept.push_back(all_moments[2]);
   return kept;
 }
 
@@ -94,11 +96,17 @@ Optimizer::NamedTensors Optimizer::named_state() const {
   result.emplace_back("optimizer.step", integer(step_));
   result.emplace_back("optimizer.schedule_start", integer(schedule_start_));
   result.emplace_back("optimizer.known_parameters", integer(static_cast<std::int64_t>(known_parameters_)));
+  std::map<std::string, Tensors> whole;  // by suffix, where the state is divided
+  if (divided()) {
+    for (const auto& [suffix, moment] : all_moments) whole[suffix] = whole_moments(moment);
+    if (ranks_->rank() != 0) return {};
+  }
   const auto names = entry_names(*this);
   std::size_t index = 0;
   for (std::size_t group = 0; group < param_groups_.size(); ++group) {
     for (const Tensor& parameter : param_groups_[group].params()) {
-      const std::string& name = names[index++];
+      const std::size_t i = index++;
+      const std::string& name = names[i];
       const ParameterState* state = find_state(parameter);
       // A parameter that has not taken a step has nothing but zeros, if anything.
       const bool started = state != nullptr && state->step > 0;
@@ -107,8 +115,8 @@ Optimizer::NamedTensors Optimizer::named_state() const {
       if (!started) continue;
       for (const auto& [suffix, moment] : kept_moments(options_.recipe, group_options(group))) {
         // Undefined: the rule began to keep it after the last step, with zeros.
-        const Tensor& kept = state->*moment;
-        result.emplace_back(name + suffix, kept.defined() ? kept : zero_state(parameter));
+        const Tensor& kept = divided() ? whole[suffix][i] : state->*moment;
+        result.emplace_back(name + suffix, kept.defined() ? kept : zero_state(parameter, i));
       }
       if (options_.recipe.rule == Rule::nadam) {
         result.emplace_back(name + ".momentum_product", torch::scalar_tensor(state->momentum_product, torch::kFloat64));
@@ -132,7 +140,8 @@ void Optimizer::load_named_state(NamedTensors&& state) {
   std::size_t index = 0;
   for (std::size_t group = 0; group < param_groups_.size(); ++group) {
     for (const Tensor& parameter : param_groups_[group].params()) {
-      const std::string& name = names[index++];
+      const std::size_t i = index++;
+      const std::string& name = names[i];
       ParameterState restored;
       restored.step = entries.take_count(name + ".step");
       restored.covered = entries.take_count(name + ".covered");
@@ -143,7 +152,8 @@ void Optimizer::load_named_state(NamedTensors&& state) {
         const bool as_it_is = given.use_count() == 1 && given.storage().use_count() == 1 && !given.requires_grad() &&
                               given.device() == parameter.device() && given.is_contiguous() &&
                               parameter.is_contiguous();
-        restored.*moment = as_it_is ? std::move(given) : zero_state(parameter).copy_(given);
+        const bool take_over = as_it_is && !divided();
+        restored.*moment = take_over ? std::move(given) : zero_state(parameter, i).copy_(own_part(given, i));
       }
       if (options_.recipe.rule == Rule::nadam) {
         restored.momentum_product = entries.take(name + ".momentum_product", {}, torch::kFloat64).item<double>();

@@ -54,6 +54,8 @@ torch::serialize::InputArchive read_part(torch::serialize::InputArchive& archive
 // torch::optim::serialize restores neither a group's options nor the whole optimizer's counters, so this is our own:
 // parameters are told apart by group and place.
 void Optimizer::save(torch::serialize::OutputArchive& archive) const {
+  if (divided())
+    refuse("the state is divided over ranks, and an archive would hold one rank's part: use named_state()");
   archive.write("lehi_name", c10::IValue(options_.name));
   archive.write("lehi_steps", c10::IValue(step_));
   archive.write("lehi_seed", c10::IValue(static_cast<std::int64_t>(options_.seed)));

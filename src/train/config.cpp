@@ -269,7 +269,8 @@ RunConfig from_toml(std::string_view text, const std::string& where) {
   layers.push_back(file_layer(text, where));
   const Layer& layer = layers.front();
   for (const Key& entry : keys()) {
-    if (std::none_of(layer.begin(), layer.end(), [&](const Entry& given) { return given.key == entry.name; })) {
+    if (!entry.newer &&
+        std::none_of(layer.begin(), layer.end(), [&](const Entry& given) { return given.key == entry.name; })) {
       throw ConfigError(fmt::format("{}: the key {} is missing; a run's config.toml has them all", where, entry.name));
     }
   }

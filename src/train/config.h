@@ -64,6 +64,14 @@ struct TextConfig {
   std::int64_t test_tokens = 0;
 };
 
+/// Several ranks, if a launcher starts them: how many there are is not configured, since any number gives the same run,
+/// to rounding.
+struct DistributedConfig {
+  std::string compress = "none";  ///< or bfloat16
+  bool shard_optimizer = false;
+  double bucket_mb = 25.0;
+};
+
 struct RunConfig {
   std::string task;              ///< "mnist", "csv:/absolute/FILE", "text:/absolute/FILE", ...
   std::string preset = "paper";  ///< which file of configs/ it started from
@@ -103,6 +111,9 @@ struct RunConfig {
   // [checkpoint]; does not change the result, so a resumed run may change it
   std::int64_t checkpoint_every = 0;  ///< steps; 0: at every evaluation, but not more often than every 5 seconds
   std::int64_t keep = 2;              ///< newest checkpoints that stay; 0: none are written
+
+  // [distributed]
+  DistributedConfig distributed;
 
   // [judge]
   JudgeConfig judge;

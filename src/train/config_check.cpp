@@ -98,6 +98,8 @@ void check(const RunConfig& config) {
   check_range("rate.floor", config.rate.floor, 0.0, 1.0, "in [0, 1]");
   check_at_least("checkpoint.every", config.checkpoint_every, 0);
   check_at_least("checkpoint.keep", config.keep, 0);
+  check_one_of("distributed.compress", config.distributed.compress, {"none", "bfloat16"});
+  check_range("distributed.bucket_mb", config.distributed.bucket_mb, 1e-3, 1e5, "in [0.001, 100000]");
   check_at_least("judge.window", config.judge.window, 1);
   check_at_least("judge.cut", config.judge.cut, 0);
   check_range("judge.smoothing", config.judge.smoothing, std::numeric_limits<double>::min(), 1.0, "in (0, 1]");

@@ -149,6 +149,12 @@ Key no_effect(Key key) {
   return key;
 }
 
+// A key that runs of older versions do not have.
+Key newer(Key key) {
+  key.newer = true;
+  return key;
+}
+
 // What a key sets, as a function of the configuration.
 #define FIELD(member) \
   [](RunConfig & config) -> auto& { return config.member; }
@@ -232,6 +238,10 @@ const std::vector<Key>& keys() {
 
       no_effect(key("checkpoint.every", "steps between checkpoints; 0: at evaluations", FIELD(checkpoint_every))),
       no_effect(key("checkpoint.keep", "newest checkpoints that stay; 0: none are written", FIELD(keep))),
+
+      newer(key("distributed.compress", "none; bfloat16: gradients travel between ranks with half the bytes", FIELD(distributed.compress))),
+      newer(no_effect(key("distributed.shard_optimizer", "each rank keeps its own part of the optimizer's state only", FIELD(distributed.shard_optimizer)))),
+      newer(no_effect(key("distributed.bucket_mb", "megabytes of gradients that are summed over the ranks at once", FIELD(distributed.bucket_mb)))),
 
       no_effect(key("judge.metric", "the number of metrics.jsonl that runs are compared by", FIELD(judge.metric))),
       no_effect(key("judge.window", "evaluations at the end of a run that its score looks at", FIELD(judge.window))),

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "lehi/loss.h"
+#include "lehi/ranks.h"
 #include "model/network.h"
 #include "train/task_data.h"
 
@@ -24,8 +25,8 @@ struct Scores {
 };
 
 /// Over all rows of a part, some at a time; on_rows hears how many are done. Throws NonFiniteError when a prediction is
-/// not finite.
+/// not finite. With ranks each of them takes its part of the rows, and all get the scores.
 Scores evaluate(const model::Network& network, const Part& part, const Loss& loss, Prediction prediction,
-                const std::function<void(std::int64_t)>& on_rows = {});
+                const std::function<void(std::int64_t)>& on_rows = {}, Ranks* ranks = nullptr);
 
 }  // namespace lehi::train

@@ -2,7 +2,9 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <limits>
 
 #include "lehi/error.h"
@@ -13,6 +15,7 @@
 #include "train/embedded.h"
 #include "train/events.h"
 #include "train/metrics_log.h"
+#include "train/shared_checkpoint.h"
 #include "train/task_data.h"
 #include "train/task_model.h"
 #include "train/trainer.h"
@@ -75,10 +78,11 @@ RunConfig agreed_config(const RunRequest& request, const Found& found) {
   return *request.config;
 }
 
-void set_threads(const RunConfig& config, std::int64_t parameters) {
+// Ranks of one host share its cores.
+void set_threads(const RunConfig& config, std::int64_t parameters, int ranks_here) {
   const auto threads = config.threads > 0                      ? config.threads
                        : parameters < parameters_worth_threads ? 1
-                                                               : at::get_num_threads();
+                                                               : std::max(1, at::get_num_threads() / ranks_here);
   at::set_num_threads(static_cast<int>(threads));
   runtime::set_blas_threads(static_cast<int>(threads));
 }
@@ -100,16 +104,29 @@ RunRecord new_record(const RunRequest& request, const RunConfig& config, const T
   return record;
 }
 
+fs::path checkpoints_of(const fs::path& out) { return out / "checkpoints"; }
+
+std::optional<FoundCheckpoint> find_checkpoint(const RunRequest& request) {
+  remove_leftovers(request.out);
+  remove_leftovers(checkpoints_of(request.out));
+  auto newest = newest_valid(checkpoints_of(request.out));
+  for (const auto& text : newest.damaged) request.on_message(text);
+  return std::move(newest.found);
+}
+
 // The run's files while it goes on. The order of writing is what makes a resumed run complete: an evaluation's line,
 // then a checkpoint that knows of it.
 class Record {
  public:
-  Record(const RunRequest& request, const RunConfig& config, const Found& found, Trainer& trainer)
+  /// resumed: the trainer is where a checkpoint left it.
+  Record(const RunRequest& request, const RunConfig& config, const Found& found, const Trainer& trainer, bool resumed)
       : out_(request.out),
         config_(config),
         trainer_(trainer),
+        ranks_(request.ranks.get()),
         record_(found.record ? *found.record : new_record(request, config, trainer)),
-        metrics_(open_metrics(request)),
+        metrics_(resumed ? MetricsLog::resume(out_ / "metrics.jsonl", trainer.steps())
+                         : MetricsLog::create(out_ / "metrics.jsonl")),
         events_(out_, unix_time(record_.started, "run.json"), metrics_.kept()) {
     if (!metrics_.kept().empty()) last_line_ = metrics_.kept().back();
     record_.status = RunStatus::running;
@@ -133,11 +150,10 @@ class Record {
     return evaluated && now() - last_checkpoint_ >= seconds_between_checkpoints;
   }
 
-  void save_checkpoint() {
+  void save(const Checkpoint& checkpoint) {
     metrics_.sync();
-    if (config_.keep == 0) return;
-    train::save_checkpoint(checkpoints(), trainer_.steps(), trainer_.checkpoint());
-    prune(checkpoints(), static_cast<int>(config_.keep));
+    train::save_checkpoint(checkpoints_of(out_), trainer_.steps(), checkpoint);
+    prune(checkpoints_of(out_), static_cast<int>(config_.keep));
     last_checkpoint_ = now();
   }
 
@@ -150,30 +166,22 @@ class Record {
     for (const auto& [key, value] : last_line_.items()) {
       if (!record_.result.contains(key) && key != "epoch" && key != "step") record_.result[key] = value;
     }
+    if (ranks_ != nullptr) {
+      record_.result["ranks"] = ranks_->size();
+      record_.result["summed_bytes"] = ranks_->traffic().summed;
+      record_.result["gathered_bytes"] = ranks_->traffic().gathered;
+    }
     write();
     return record_;
   }
 
  private:
-  fs::path checkpoints() const { return out_ / "checkpoints"; }
   void write() const { write_run_record(out_ / "run.json", record_); }
-
-  // Also brings the trainer to where the newest whole checkpoint left it.
-  MetricsLog open_metrics(const RunRequest& request) {
-    const fs::path path = out_ / "metrics.jsonl";
-    remove_leftovers(out_);
-    remove_leftovers(checkpoints());
-    auto newest = newest_valid(checkpoints());
-    for (const auto& text : newest.damaged) request.on_message(text);
-    if (!newest.found) return MetricsLog::create(path);
-    trainer_.restore(std::move(newest.found->checkpoint), newest.found->path.string());
-    request.on_message(fmt::format("resuming at step {} of {}", trainer_.steps(), trainer_.total_steps()));
-    return MetricsLog::resume(path, trainer_.steps());
-  }
 
   fs::path out_;
   const RunConfig& config_;
-  Trainer& trainer_;
+  const Trainer& trainer_;
+  const distributed::ProcessRanks* ranks_;
   RunRecord record_;
   MetricsLog metrics_;
   EventLog events_;
@@ -210,68 +218,174 @@ class Reporter {
   double last_ = 0.0;
 };
 
-RunOutcome train_to_the_end(const RunRequest& request, Trainer& trainer, Record& record,
-                            const runtime::SignalWatch& signals) {
+// What the ranks agree on while a step runs: to stop after it, when one of them has been told to.
+class StopVote {
+ public:
+  explicit StopVote(Ranks* ranks, const runtime::SignalWatch& signals) {
+    if (ranks == nullptr) return;
+    votes_ = torch::scalar_tensor(signals.received() == 0 ? 0.0 : 1.0, torch::kFloat64);
+    wait_ = ranks->begin_sum(votes_);
+  }
+
+  bool result(const runtime::SignalWatch& signals) const {
+    if (!wait_) return signals.received() != 0;
+    wait_();
+    return votes_.item<double>() > 0.0;
+  }
+
+ private:
+  torch::Tensor votes_;
+  Ranks::Wait wait_;
+};
+
+// Rank 0's answer: its clock decides when a checkpoint is due.
+bool agreed(bool answer, Ranks* ranks) {
+  if (ranks == nullptr) return answer;
+  const torch::Tensor value = torch::scalar_tensor(answer ? 1.0 : 0.0, torch::kFloat64);
+  ranks->spread(value);
+  return value.item<double>() > 0.0;
+}
+
+// What a rank without a record returns.
+RunRecord bare_record(RunStatus status, const std::string& message) {
+  RunRecord record;
+  record.status = status;
+  record.message = message;
+  return record;
+}
+
+// record: none on the ranks that keep none.
+RunOutcome train_to_the_end(const RunRequest& request, const RunConfig& config, Trainer& trainer,
+                            std::optional<Record>& record, const runtime::SignalWatch& signals) {
+  Ranks* ranks = request.ranks.get();
   Reporter reporter(request, trainer);
+  const auto finish = [&](RunStatus status, const std::string& message) {
+    return record ? record->finish(status, message) : bare_record(status, message);
+  };
+  const auto save_checkpoint = [&] {
+    const Checkpoint checkpoint = trainer.checkpoint();
+    if (record) record->save(checkpoint);
+  };
+  bool stop = ranks == nullptr && signals.received() != 0;
   try {
-    while (!trainer.finished() && signals.received() == 0) {
+    while (!trainer.finished() && !stop) {
+      const StopVote vote(ranks, signals);
       trainer.step();
+      stop = vote.result(signals);
       const bool evaluated = trainer.evaluation_due();
       json line;
       if (evaluated) line = trainer.evaluate();
       const double start = now();
-      if (evaluated) record.add(line);
-      if (record.checkpoint_due(evaluated)) record.save_checkpoint();
-      reporter.report(evaluated ? &line : nullptr);
+      if (evaluated && record) record->add(line);
+      if ((evaluated || config.checkpoint_every > 0) && agreed(record && record->checkpoint_due(evaluated), ranks)) {
+        save_checkpoint();
+      }
+      if (record) reporter.report(evaluated ? &line : nullptr);
       trainer.add_record_time(now() - start);
     }
+    if (config.keep > 0) save_checkpoint();
   } catch (const NonFiniteError& error) {
-    return {record.finish(RunStatus::diverged, error.what())};
-  } catch (const FileError& error) {
-    // The disk may be full: the checkpoint that is there stays good, and run.json may still say why.
+    return {finish(RunStatus::diverged, error.what())};
+  } catch (const std::runtime_error& error) {
+    // A full disk, a lost rank: the checkpoint that is there stays good, and run.json may still say why.
     try {
-      record.finish(RunStatus::failed, error.what());
+      finish(RunStatus::failed, error.what());
     } catch (const FileError&) {  // NOLINT(bugprone-empty-catch): the first error is the one to tell
     }
     throw;
   }
-  record.save_checkpoint();
-  if (trainer.finished()) return {record.finish(RunStatus::done, "")};
-  return {record.finish(RunStatus::interrupted, fmt::format("stopped by signal {}", signals.received())),
-          signals.received()};
+  if (trainer.finished()) return {finish(RunStatus::done, "")};
+  const int signal = signals.received() != 0 ? signals.received() : SIGTERM;  // of another rank
+  return {finish(RunStatus::interrupted, fmt::format("stopped by signal {}", signal)), signal};
+}
+
+// A run that is over, or its configuration: rank 0's, who has the directory.
+struct Beginning {
+  RunConfig config;
+  std::optional<RunRecord> over;
+};
+
+Beginning look_before(const RunRequest& request) {
+  const auto look = [&] {
+    const Found found = look_at(request.out);
+    Beginning beginning{agreed_config(request, found), {}};
+    if (found.record && is_over(found.record->status)) beginning.over = found.record;
+    return beginning;
+  };
+  if (request.ranks == nullptr) return look();
+  auto& ranks = *request.ranks;
+  Beginning beginning;
+  if (ranks.rank() == 0) beginning = look();
+  const bool over = agreed(beginning.over.has_value(), &ranks);
+  const auto text = ranks.spread_text(ranks.rank() == 0 ? to_toml(beginning.config) : "");
+  if (ranks.rank() == 0) return beginning;
+  beginning.config = from_toml(text, "the configuration of rank 0");
+  if (over) beginning.over = bare_record(RunStatus::done, "");
+  return beginning;
+}
+
+RunOutcome run_rank(const RunRequest& request) {
+  Beginning beginning = look_before(request);
+  if (beginning.over) return {*beginning.over, 0, true};
+  const RunConfig& config = beginning.config;
+  const auto& ranks = request.ranks;
+  const bool keeps_record = ranks == nullptr || ranks->rank() == 0;
+  const int ranks_here = ranks == nullptr ? 1 : ranks->launch().local_size;
+  if (ranks != nullptr && config.distributed.compress == "bfloat16") ranks->round_sums();
+
+  TaskData data = load_task(config, request.data_dir, request.on_message);
+  for (const auto& notice : data.notices) request.on_message(notice);
+  check_memory(config, {data.inputs, data.outputs}, runtime::describe_host().memory_bytes / ranks_here);
+  Trainer trainer(config, std::move(data), ranks);
+  set_threads(config, trainer.parameter_count(), ranks_here);
+
+  // Before anything is written: a signal ends the run in good order from its first file on.
+  const runtime::SignalWatch signals;
+  std::optional<DirectoryLock> lock;
+  std::optional<Record> record;
+  std::optional<FoundCheckpoint> checkpoint;
+  std::optional<RunRecord> over;
+  Found found;
+  std::error_code ignored;
+  const bool is_new = !fs::exists(request.out, ignored);
+  if (keeps_record) {
+    make_directories(request.out);
+    lock.emplace(request.out);
+    // What was seen before the lock may have changed since.
+    found = look_at(request.out);
+    if (found.record && is_over(found.record->status)) over = found.record;
+  }
+  if (agreed(over.has_value(), ranks.get())) return {over.value_or(bare_record(RunStatus::done, "")), 0, true};
+  try {
+    if (keeps_record) {
+      publish_text(request.out / "config.toml", to_toml(config));
+      checkpoint = find_checkpoint(request);
+    }
+    if (ranks != nullptr) share_checkpoint(checkpoint, *ranks);
+    if (checkpoint) {
+      trainer.restore(std::move(checkpoint->checkpoint), checkpoint->path.string());
+      request.on_message(fmt::format("resuming at step {} of {}", trainer.steps(), trainer.total_steps()));
+    }
+    if (keeps_record) record.emplace(request, config, found, trainer, checkpoint.has_value());
+  } catch (const FileError&) {
+    if (keeps_record && is_new) fs::remove_all(request.out, ignored);
+    throw;
+  }
+  return train_to_the_end(request, config, trainer, record, signals);
 }
 
 }  // namespace
 
 RunOutcome run_training(const RunRequest& request) {
-  const Found before = look_at(request.out);
-  const RunConfig config = agreed_config(request, before);
-  if (before.record && is_over(before.record->status)) return {*before.record, 0, true};
-
-  TaskData data = load_task(config, request.data_dir, request.on_message);
-  for (const auto& notice : data.notices) request.on_message(notice);
-  check_memory(config, {data.inputs, data.outputs}, runtime::describe_host().memory_bytes);
-  Trainer trainer(config, std::move(data));
-  set_threads(config, trainer.parameter_count());
-
-  // Before anything is written: a signal ends the run in good order from its first file on.
-  const runtime::SignalWatch signals;
-  std::error_code ignored;
-  const bool is_new = !fs::exists(request.out, ignored);
-  make_directories(request.out);
-  const DirectoryLock lock(request.out);
-  // What was seen before the lock may have changed since.
-  const Found found = look_at(request.out);
-  if (found.record && is_over(found.record->status)) return {*found.record, 0, true};
-  std::optional<Record> record;
+  if (request.ranks == nullptr) return run_rank(request);
   try {
-    publish_text(request.out / "config.toml", to_toml(config));
-    record.emplace(request, config, found, trainer);
-  } catch (const FileError&) {
-    if (is_new) fs::remove_all(request.out, ignored);
+    return run_rank(request);
+  } catch (const distributed::LostRankError&) {
+    throw;
+  } catch (const std::exception& error) {
+    request.ranks->give_up(error.what());
     throw;
   }
-  return train_to_the_end(request, trainer, *record, signals);
 }
 
 }  // namespace lehi::train

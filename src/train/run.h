@@ -9,10 +9,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "distributed/process_ranks.h"
 #include "train/config.h"
 #include "train/run_record.h"
 
@@ -36,6 +38,8 @@ struct RunRequest {
   std::vector<std::string> command_line;
   std::function<void(const Progress&)> on_progress;    ///< at every evaluation and several times a second
   std::function<void(const std::string&)> on_message;  ///< what the user should know, one sentence each
+  /// With these this process is one of several, of which rank 0 keeps the record and the others need no directory.
+  std::shared_ptr<distributed::ProcessRanks> ranks = nullptr;
 };
 
 struct RunOutcome {
@@ -46,7 +50,7 @@ struct RunOutcome {
 
 /// Trains until the end, a divergence or a signal. Throws std::invalid_argument for a request that can't be served,
 /// DataError, ConfigError and FileError for files that can't be used; a directory that was not there before is then not
-/// there after.
+/// there after. With ranks, LostRankError when one of them is gone.
 RunOutcome run_training(const RunRequest& request);
 
 }  // namespace lehi::train

@@ -11,6 +11,7 @@
 #include "runtime/message.h"
 #include "train/evaluate.h"
 #include "train/json_file.h"
+#include "train/share.h"
 #include "train/task_model.h"
 #include "train/weight_settings.h"
 #include "train/weights.h"
@@ -58,11 +59,12 @@ json short_json(double value) {
 
 }  // namespace
 
-Trainer::Trainer(const RunConfig& config, TaskData data)
+Trainer::Trainer(const RunConfig& config, TaskData data, std::shared_ptr<Ranks> ranks)
     : config_(config),
       data_(std::move(data)),
       model_(make_model(config_, {data_.inputs, data_.outputs})),
       loss_(loss_of(data_.prediction, *model_, config_.model.chunk)),
+      ranks_(std::move(ranks)),
       optimizer_(model_->named_parameters(), config_.optimizer),
       steps_per_epoch_((data_.train.size + config_.batch_size - 1) / config_.batch_size) {
   if (!config_.init_from.empty()) load_weights(config_.init_from, model_->named_parameters());
@@ -76,6 +78,13 @@ Trainer::Trainer(const RunConfig& config, TaskData data)
     refuse("the run would take more than {} steps", most_steps);
   }
   total_steps_ = config_.steps > 0 ? config_.steps : config_.epochs * steps_per_epoch_;
+  if (ranks_ == nullptr) return;
+  const torch::NoGradGuard no_grad;
+  for (const auto& item : model::saved_tensors(*model_)) ranks_->spread(item.value().detach());
+  model_->share_statistics(ranks_.get());
+  constexpr double megabyte = 1 << 20;
+  optimizer_.distribute(ranks_, {.bucket_bytes = static_cast<std::int64_t>(config_.distributed.bucket_mb * megabyte),
+                                 .shard_state = config_.distributed.shard_optimizer});
 }
 
 std::int64_t Trainer::epoch() const { return steps_ == 0 ? 1 : (steps_ - 1) / steps_per_epoch_ + 1; }
@@ -103,12 +112,13 @@ void Trainer::take_batch(std::int64_t first, std::int64_t rows) {
 void Trainer::step() {
   const torch::NoGradGuard no_grad;
   const std::int64_t first = steps_ % steps_per_epoch_ * config_.batch_size;
-  const std::int64_t rows = std::min(config_.batch_size, data_.train.size - first);
+  const std::int64_t rows = std::min(config_.batch_size, data_.train.size - first);  // of all ranks
+  const Share own = ranks_ == nullptr ? Share{0, rows} : share_of(rows, ranks_->rank(), ranks_->size());
   const double before = time_.batch + time_.step;
   {
     const Stopwatch watch(time_.batch);
     prepare_epoch(steps_ / steps_per_epoch_);
-    take_batch(first, rows);
+    take_batch(first + own.first, own.length);
   }
   {
     const Stopwatch watch(time_.step);
@@ -116,15 +126,20 @@ void Trainer::step() {
       const double fraction = rate_fraction(config_.rate, steps_ + 1, total_steps_);
       for (auto& group : optimizer_.param_groups()) group.options().set_lr(config_.optimizer.group.lr * fraction);
     }
-    const std::int64_t parts = std::min(config_.accumulate, rows);
-    RandomKey key{.seed = config_.seed, .step = static_cast<std::uint64_t>(steps_ + 1)};
+    // As many on every rank: batch normalisation has them meet.
+    const std::int64_t least = ranks_ == nullptr ? rows : std::max<std::int64_t>(1, rows / ranks_->size());
+    const std::int64_t parts = std::min(config_.accumulate, least);
+    RandomKey key{.seed = config_.seed,
+                  .step = static_cast<std::uint64_t>(steps_ + 1),
+                  .first_row = static_cast<std::uint64_t>(own.first)};
+    optimizer_.set_first_row(own.first);
     if (parts == 1) {
       optimizer_.step(model_->forward(inputs_, key), *loss_, targets_);
     } else {
       for (std::int64_t part = 0; part < parts; ++part) {
-        const std::int64_t from = part * rows / parts;
-        const std::int64_t length = (part + 1) * rows / parts - from;
-        key.first_row = static_cast<std::uint64_t>(from);
+        const std::int64_t from = part * own.length / parts;
+        const std::int64_t length = (part + 1) * own.length / parts - from;
+        key.first_row = static_cast<std::uint64_t>(own.first + from);
         optimizer_.accumulate(model_->forward(inputs_.narrow(0, from, length), key), *loss_,
                               targets_.narrow(0, from, length));
       }
@@ -164,7 +179,7 @@ json Trainer::evaluate() {
   {
     const Stopwatch watch(time_.evaluate);
     const auto add = [&](const std::string& name, const Part& part) {
-      const Scores scores = train::evaluate(*model_, part, *loss_, data_.prediction);
+      const Scores scores = train::evaluate(*model_, part, *loss_, data_.prediction, {}, ranks_.get());
       line[name + "_loss"] = scores.loss;
       if (scores.accuracy) line[name + "_accuracy"] = *scores.accuracy;
       if (scores.perplexity) line[name + "_perplexity"] = *scores.perplexity;

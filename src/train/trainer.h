@@ -27,7 +27,9 @@ class Trainer {
  public:
   /// Throws std::invalid_argument when the configuration does not fit the data, and FileError for weights to start from
   /// that can't be used.
-  Trainer(const RunConfig& config, TaskData data);
+  /// With ranks, this process is one of several: each makes a trainer of the same configuration and data, with rank 0's
+  /// weights, and calls step(), evaluate() and checkpoint() whenever the others do.
+  Trainer(const RunConfig& config, TaskData data, std::shared_ptr<Ranks> ranks = nullptr);
 
   /// Throws NonFiniteError when the run has diverged; the weights are then those before the step.
   void step();
@@ -47,7 +49,7 @@ class Trainer {
   const TimeSplit& time() const { return time_; }
   void add_record_time(double seconds) { time_.record += seconds; }
 
-  /// Everything that the next steps depend on, and the times so far.
+  /// Everything that the next steps depend on, and the times so far. Of several ranks, rank 0's is the one to keep.
   Checkpoint checkpoint() const;
   /// FileError naming `where` when the checkpoint does not fit this run. Takes it over: a large model's state fits into
   /// memory only once.
@@ -82,6 +84,7 @@ class Trainer {
   TaskData data_;
   std::unique_ptr<model::Network> model_;
   std::unique_ptr<Loss> loss_;
+  std::shared_ptr<Ranks> ranks_;
   Optimizer optimizer_;
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;
