@@ -8,6 +8,7 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
+#include "distributed/store.h"
 #include "support/support.h"
 
 namespace lehi::study {
@@ -17,10 +18,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::message_of;
 
-std::shared_ptr<c10d::Store> new_store() {
-  const auto store = c10::make_intrusive<c10d::HashStore>();
-  return {store.get(), [store](c10d::Store*) {}};
-}
+std::shared_ptr<c10d::Store> new_store() { return distributed::shared_store(c10::make_intrusive<c10d::HashStore>()); }
 
 TEST(StudyRanks, EveryRunIsTakenOnceByWhoeverAsksNext) {
   const auto store = new_store();
