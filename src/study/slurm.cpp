@@ -110,7 +110,7 @@ std::string submit_array(const std::string& name, std::size_t tasks, std::size_t
                                      fmt::format("--array=0-{}{}", tasks - 1, at_once)});
   arguments.insert(arguments.end(), command.begin(), command.end());
   const auto output = run_command(arguments);
-  const auto job = output.out.substr(0, output.out.find_first_of(";\n"));
+  auto job = output.out.substr(0, output.out.find_first_of(";\n"));
   if (output.code != 0 || !whole_number<std::uint64_t>(job)) {
     throw FileError(
         fmt::format("sbatch did not take the study's {} run{} as a job array: it said {}; see `sinfo` and "

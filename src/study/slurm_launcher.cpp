@@ -9,7 +9,7 @@
 
 #include "study/clock.h"
 #include "study/json.h"
-#include "study/opening.h"
+#include "study/run_processes.h"
 #include "train/config.h"
 #include "train/files.h"
 #include "train/metrics_log.h"
