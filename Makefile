@@ -25,7 +25,9 @@ demo: build/release/build.ninja  ## compare six optimizers on Fashion-MNIST, thr
 	cmake --build --preset release --parallel $(JOBS) --target lehi_program
 	build/release/lehi compare fashion-mnist --seeds 0,1,2
 
+# The tests of studies on a cluster start a Slurm and an mpirun of their own; without them they are skipped.
 test: check-format build  ## formatting, then every fast test
+	@scripts/setup slurm-wlm 'openmpi-bin mpirun' || echo "make: without these packages, tests are skipped" >&2
 	scripts/test release --label-regex fast --parallel $(JOBS)
 
 test-web: build/release/build.ninja  ## the report page in Chromium, with a report of the program itself

@@ -2,15 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <memory>
 #include <ostream>
 #include <set>
 #include <vector>
 
 #include "cli/arguments.h"
 #include "cli/table.h"
+#include "distributed/launch.h"
+#include "distributed/store.h"
 #include "lehi/runtime.h"
 #include "report/document.h"
+#include "study/mpi_launcher.h"
 #include "study/study_toml.h"
 #include "train/files.h"
 #include "train/task_data.h"
@@ -53,9 +61,55 @@ void check_data(const std::vector<study::PlannedRun>& plan, const std::string& d
   }
 }
 
+const std::map<std::string, study::LauncherKind>& launchers() {
+  using study::LauncherKind;
+  static const std::map<std::string, LauncherKind> all = {
+      {"local", LauncherKind::local}, {"slurm", LauncherKind::slurm}, {"mpi", LauncherKind::mpi}};
+  return all;
+}
+
+// One run a core, or a rank; Slurm knows best how many there is room for.
+int default_jobs(study::LauncherKind launcher) {
+  switch (launcher) {
+    case study::LauncherKind::slurm:
+      return 0;
+    case study::LauncherKind::mpi:
+      return 1;
+    case study::LauncherKind::local:
+      break;
+  }
+  return runtime::describe_host().cores;
+}
+
+/// Of --launcher mpi: this process's place among the ranks. Nothing where it is the only one.
+std::unique_ptr<study::StudyRanks> join_ranks(const StudyConfig& config) {
+  const auto launch = distributed::launch_of_process();
+  if (config.launcher != study::LauncherKind::mpi) {
+    if (!launch) return nullptr;
+    throw UsageError(
+        fmt::format("this is rank {} of {}, and each would run the whole study; add --launcher mpi, or start it once.",
+                    launch->rank, launch->size));
+  }
+  if (launch) {
+    constexpr std::chrono::seconds limit(60);
+    return std::make_unique<study::StudyRanks>(distributed::meet_at_store(*launch, limit), launch->rank, launch->size);
+  }
+  const auto& names = distributed::launch_variables();
+  if (std::none_of(names.begin(), names.end(), [](const auto& name) { return std::getenv(name.c_str()) != nullptr; })) {
+    throw UsageError(
+        "--launcher mpi needs ranks, and this process was started by neither mpirun, srun nor torchrun; start it as "
+        "`mpirun -n 4 lehi sweep --launcher mpi ...`.");
+  }
+  return nullptr;
+}
+
 std::string go_on(const StudyConfig& config) {
   std::vector<std::string> words = {"lehi", config.kind, "--resume", "--out", config.directory};
   if (!config.data_dir.empty()) words.insert(words.end(), {"--data-dir", config.data_dir});
+  for (const auto& [name, kind] : launchers()) {
+    if (kind == config.launcher && name != "local") words.insert(words.end(), {"--launcher", name});
+  }
+  for (const auto& option : config.slurm_options) words.push_back("--slurm-option=" + option);
   return report::shell_line(words);
 }
 
@@ -111,8 +165,23 @@ void add_study_flags(CLI::App& app, StudyFlags& flags) {
       ->capture_default_str()
       ->each(note("--seeds"))
       ->group(group);
-  app.add_option("--jobs", flags.jobs, "runs at once; default: the cores that this process may use")
+  app.add_option("--jobs", flags.jobs,
+                 "runs at once; default: the cores that this process may use; with --launcher slurm no limit, with mpi "
+                 "one a rank")
       ->check(CLI::Range(1, 1024))
+      ->group(group);
+  app.add_option(
+         "--launcher", flags.launcher,
+         "where runs run: local, on this machine; slurm, as a job array; mpi, on the ranks that mpirun, srun or "
+         "torchrun started this command on")
+      ->check(CLI::IsMember(launchers()))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--slurm-option", flags.slurm_options,
+                 "with --launcher slurm: an option for sbatch, as --slurm-option=--partition=gpu; may be repeated")
+      ->option_text("OPTION")
+      ->take_all()
+      ->allow_extra_args(false)
       ->group(group);
   app.add_option("--out", flags.out, "the study's directory; default: runs/COMMAND-TASK-TIME")->group(group);
   app.add_flag("--resume", flags.resume,
@@ -131,7 +200,12 @@ StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study
   config.resume = flags.resume;
   config.retry_failed = flags.retry_failed;
   config.arguments = arguments;
-  config.jobs = flags.jobs > 0 ? flags.jobs : runtime::describe_host().cores;
+  config.launcher = launchers().at(flags.launcher);
+  config.slurm_options = flags.slurm_options;
+  if (!flags.slurm_options.empty() && config.launcher != study::LauncherKind::slurm) {
+    throw UsageError("--slurm-option needs --launcher slurm.");
+  }
+  config.jobs = flags.jobs > 0 ? flags.jobs : default_jobs(config.launcher);
   if (flags.resume && flags.out.empty()) throw UsageError("--resume needs --out, the directory of the study.");
   if (flags.retry_failed && !flags.resume) throw UsageError("--retry-failed needs --resume and --out.");
   const auto chosen = flags_that_choose(flags);
@@ -165,8 +239,18 @@ StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study
 
 int run_study_command(const StudyConfig& config, std::ostream& err,
                       const std::function<void(const study::Study&)>& show) {
-  auto plan = config.plan;
+  const auto ranks = join_ranks(config);
   study::RunnerRequest request;
+  request.data_dir = config.data_dir;
+  request.jobs = config.jobs;
+  request.program = config.program;
+  request.program_arguments = config.program_arguments;
+  request.ranks = ranks.get();
+  if (ranks && ranks->rank() > 0) {
+    study::work_for_rank_zero(request);
+    return done;
+  }
+  auto plan = config.plan;
   request.seconds = config.seconds;
   if (plan.empty()) {
     const auto there = study::read_study(config.directory);
@@ -177,14 +261,13 @@ int run_study_command(const StudyConfig& config, std::ostream& err,
   request.kind = config.kind;
   request.command_line = {"lehi", config.kind};
   request.command_line.insert(request.command_line.end(), config.arguments.begin(), config.arguments.end());
-  request.data_dir = config.data_dir;
-  request.jobs = config.jobs;
+  request.launcher = config.launcher;
+  if (config.launcher == study::LauncherKind::mpi && !ranks) request.launcher = study::LauncherKind::local;
+  request.slurm_options = config.slurm_options;
   request.resume = config.resume;
   request.retry_failed = config.retry_failed;
   request.terminal = is_terminal(err);
   request.check = [&] { check_data(plan, config.data_dir, err); };
-  request.program = config.program;
-  request.program_arguments = config.program_arguments;
   const auto outcome = study::run_study(plan, request, err);
   tell_failures(outcome.study, config, err);
   if (outcome.signal != 0) {

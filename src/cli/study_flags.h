@@ -22,7 +22,9 @@ struct StudyFlags {
   std::string rates;
   std::size_t best = 0;  ///< --best: two phases; 0: one
   std::string study;     ///< --study: a file that chooses everything but where and how it runs
-  int jobs = 0;          ///< 0: as many as there are cores
+  int jobs = 0;          ///< 0: as the launcher has it
+  std::string launcher = "local";
+  std::vector<std::string> slurm_options;
   std::string out;
   bool resume = false;
   bool retry_failed = false;
@@ -36,6 +38,8 @@ struct StudyConfig {
   std::vector<study::SecondPhase> seconds;  ///< of a two-phase study
   std::string directory;
   std::string data_dir;
+  study::LauncherKind launcher = study::LauncherKind::local;
+  std::vector<std::string> slurm_options;
   int jobs = 1;
   bool resume = false;
   bool retry_failed = false;

@@ -55,6 +55,9 @@ StudyConfig parse_sweep(const Arguments& arguments) {
       "  lehi sweep protein mnist --seeds 0,1,2 --best 3 --out runs/b\n"
       "  lehi sweep --study configs/studies/paper.toml --out runs/paper\n"
       "  lehi sweep --resume --out runs/a\n"
+      "  lehi sweep mnist --launcher slurm --jobs 16 --slurm-option=--partition=gpu --slurm-option=--time=60 --out "
+      "runs/c\n"
+      "  mpirun -n 4 lehi sweep mnist --launcher mpi --out runs/d\n"
       "  lehi report runs/a --markdown a.md");
   parse_arguments(app, arguments);
   auto config = study_config(flags, "sweep", study::Rates::grid, arguments);

@@ -14,6 +14,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <vector>
 
+#include "distributed/store.h"
 #include "distributed/watch.h"
 #include "runtime/message.h"
 
@@ -75,16 +76,6 @@ std::shared_ptr<::gloo::transport::Device> device_of(const Launch& launch) {
                                                  : ProcessGroupGloo::createDeviceForHostname(address);
 }
 
-Store open_store(const Launch& launch, bool serve, std::chrono::milliseconds limit) {
-  c10d::TCPStoreOptions options;
-  options.port = launch.port;
-  options.isServer = serve;
-  options.waitWorkers = false;
-  options.timeout = limit;
-  const auto store = c10::make_intrusive<c10d::TCPStore>(launch.address, options);
-  return c10::make_intrusive<c10d::PrefixStore>(fmt::format("lehi/{}", launch.attempt), store);
-}
-
 class C10dRanks final : public ProcessRanks {
  public:
   C10dRanks(const Launch& launch, const JoinOptions& options) : launch_(launch), options_(options) {
@@ -109,10 +100,7 @@ class C10dRanks final : public ProcessRanks {
                        .store_host = launch.store_runs ? launch.launcher + " on " + launch.address
                                                        : fmt::format("rank 0 (host {})", launch.address),
                        .limit = options.limit},
-        [launch, limit = options.limit] {
-          const Store store = open_store(launch, /*serve=*/false, limit);
-          return std::shared_ptr<c10d::Store>(store.get(), [store](c10d::Store*) {});
-        });
+        [launch, limit = options.limit] { return shared_store(open_store(launch, /*serve=*/false, limit)); });
   }
 
   C10dRanks(const C10dRanks&) = delete;

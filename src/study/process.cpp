@@ -1,6 +1,7 @@
 #include "study/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,9 +9,14 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <sstream>
 #include <system_error>
 #include <utility>
+
+#include "study/environment.h"
 
 namespace lehi::study {
 namespace {
@@ -25,6 +31,7 @@ std::array<int, 2> make_pipe() {
 struct Image {
   const char* program;
   char** arguments;
+  char** environment;
   int out;
   int err;
   int held;
@@ -43,7 +50,7 @@ struct Image {
   ::dup2(image.out, STDOUT_FILENO);
   ::dup2(image.err, STDERR_FILENO);
   if (image.held >= 0) ::fcntl(image.held, F_SETFD, 0);
-  ::execv(image.program, image.arguments);
+  ::execve(image.program, image.arguments, image.environment);
   const char* reason = ::strerrordesc_np(errno);
   for (const char* text : {"cannot start ", image.program, ": ", reason == nullptr ? "?" : reason, "\n"}) {
     if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
@@ -51,16 +58,29 @@ struct Image {
   ::_exit(cannot_start);
 }
 
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (auto& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace
 
-Child::Child(const std::string& program, std::vector<std::string> arguments, int held) {
-  std::vector<char*> pointers;
-  pointers.reserve(arguments.size() + 1);
-  for (auto& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
+Child::Child(const std::string& program, std::vector<std::string> arguments, std::vector<std::string> environment,
+             int held) {
+  auto pointers = pointers_to(arguments);
+  auto variables = pointers_to(environment);
   const auto out = make_pipe();
   const auto err = make_pipe();
-  const Image image{program.c_str(), pointers.data(), out[1], err[1], held, ::getpid()};
+  const Image image{.program = program.c_str(),
+                    .arguments = pointers.data(),
+                    .environment = variables.data(),
+                    .out = out[1],
+                    .err = err[1],
+                    .held = held,
+                    .parent = ::getpid()};
   process_ = ::fork();
   if (process_ == 0) become(image);
   const int error = errno;
@@ -128,6 +148,35 @@ std::optional<int> Child::ended() {
 
 void Child::send(int signal) const {
   if (process_ > 0) ::kill(process_, signal);
+}
+
+std::string find_command(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    auto candidate = std::filesystem::path(folder.empty() ? "." : folder) / name;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0)
+      return candidate;
+  }
+  return "";
+}
+
+CommandOutput run_command(std::vector<std::string> arguments) {
+  const auto program = find_command(arguments.front());
+  Child child(program.empty() ? arguments.front() : program, std::move(arguments), whole_environment(), -1);
+  CommandOutput output;
+  std::optional<int> status;
+  while (!status) {
+    std::array<pollfd, 2> descriptors = {{{child.out(), POLLIN, 0}, {child.err(), POLLIN, 0}}};
+    constexpr int milliseconds = 20;  // it may close its output before it ends
+    ::poll(descriptors.data(), descriptors.size(), milliseconds);
+    status = child.ended();
+    child.read([&](std::string_view line) { (output.out += line) += '\n'; },
+               [&](std::string_view line) { (output.err += line) += '\n'; });
+  }
+  output.code = WIFEXITED(*status) ? WEXITSTATUS(*status) : 1;
+  return output;
 }
 
 }  // namespace lehi::study

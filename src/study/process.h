@@ -16,8 +16,9 @@ namespace lehi::study {
 /// the lock while it is still writing.
 class Child {
  public:
-  /// `program` is a path; `arguments` begin with the name that the program is to see as its own.
-  Child(const std::string& program, std::vector<std::string> arguments, int held);
+  /// `program` is a path; `arguments` begin with the name that the program is to see as its own; `environment` is
+  /// "NAME=value"s.
+  Child(const std::string& program, std::vector<std::string> arguments, std::vector<std::string> environment, int held);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   Child(const Child&) = delete;
@@ -48,5 +49,18 @@ class Child {
   Stream out_;
   Stream err_;
 };
+
+/// What a command that runs a moment printed, and how it ended.
+struct CommandOutput {
+  int code = 0;  ///< its exit code; 1 where a signal ended it
+  std::string out;
+  std::string err;
+};
+
+/// Where the PATH has a command; "" where it has none.
+std::string find_command(const std::string& name);
+
+/// Runs a command of the PATH to its end: an argument vector, no shell.
+CommandOutput run_command(std::vector<std::string> arguments);
 
 }  // namespace lehi::study

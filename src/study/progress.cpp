@@ -68,7 +68,7 @@ Progress::Style Progress::style_for(bool terminal) {
   return style;
 }
 
-Progress::Progress(std::ostream& err, Style style, int jobs, const std::vector<StudyRun>& runs,
+Progress::Progress(std::ostream& err, Style style, std::size_t jobs, const std::vector<StudyRun>& runs,
                    std::vector<StudyRun> expected)
     : err_(err), style_(style), jobs_(jobs) {
   replace(runs, std::move(expected));
@@ -161,7 +161,7 @@ std::optional<double> Progress::seconds_left(double now) const {
     if (!duration) return {};
     sum += *duration;
   }
-  return std::max(longest, sum / jobs_);
+  return std::max(longest, sum / static_cast<double>(jobs_));
 }
 
 std::string Progress::summary(double now) const {

@@ -44,11 +44,14 @@ class Progress {
 
   /// `jobs` runs at once; of all `runs`, those that have ended already are not to run again. `expected` are runs that
   /// will come later: they count in what is left.
-  Progress(std::ostream& err, Style style, int jobs, const std::vector<StudyRun>& runs,
+  Progress(std::ostream& err, Style style, std::size_t jobs, const std::vector<StudyRun>& runs,
            std::vector<StudyRun> expected = {});
 
   /// Another list of runs, of which none is running: when a study's second phase is known.
   void replace(const std::vector<StudyRun>& runs, std::vector<StudyRun> expected);
+
+  /// How many run at once from now on, where that changes.
+  void run_at_once(std::size_t jobs) { jobs_ = jobs; }
 
   void started(std::size_t run, double now);
   void reported(std::size_t run, const StepReport& report, double now);
@@ -81,7 +84,7 @@ class Progress {
 
   std::ostream& err_;
   Style style_;
-  int jobs_;
+  std::size_t jobs_;
   std::vector<StudyRun> runs_;
   std::vector<StudyRun> expected_;
   std::vector<bool> over_;

@@ -1,22 +1,19 @@
 #include "study/runner.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <list>
+#include <memory>
 #include <ostream>
 #include <set>
-#include <thread>
 
 #include "runtime/message.h"
 #include "runtime/signals.h"
+#include "study/clock.h"
+#include "study/local_launcher.h"
+#include "study/mpi_launcher.h"
 #include "study/opening.h"
-#include "study/process.h"
-#include "study/progress.h"
+#include "study/slurm_launcher.h"
 #include "study/two_phase.h"
 #include "train/files.h"
 
@@ -27,38 +24,38 @@ namespace {
 using train::FileError;
 using train::RunStatus;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-std::string outcome_text(int status) {
-  if (WIFSIGNALED(status)) {
-    const char* name = ::sigabbrev_np(WTERMSIG(status));
-    return fmt::format("was ended by signal {} (SIG{})", WTERMSIG(status), name == nullptr ? "?" : name);
-  }
-  return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+std::unique_ptr<Launcher> make_launcher(const RunnerRequest& request, const StudyLock& lock) {
+  if (request.launcher == LauncherKind::slurm) return std::make_unique<SlurmLauncher>(request);
+  refuse_while_slurm_runs(request.directory);
+  if (request.launcher == LauncherKind::mpi) return std::make_unique<MpiLauncher>(request, lock.descriptor());
+  return std::make_unique<LocalLauncher>(request, lock.descriptor());
 }
 
 class Runner {
  public:
-  Runner(const RunnerRequest& request, Study study, std::vector<PlannedRun> candidates, const StudyLock& lock,
+  Runner(const RunnerRequest& request, Study study, std::vector<PlannedRun> candidates, Launcher& launcher,
          const runtime::SignalWatch& signals, std::ostream& err)
       : request_(request),
         signals_(signals),
-        lock_(lock),
+        launcher_(launcher),
         study_(std::move(study)),
         candidates_(std::move(candidates)),
-        progress_(err, Progress::style_for(request.terminal), request.jobs, study_.runs,
+        progress_(err, Progress::style_for(request.terminal), launcher.at_once(), study_.runs,
                   expected_second_phase(study_, candidates_)) {}
 
-  StudyOutcome run() {
-    for (std::size_t i = 0; i < study_.runs.size(); ++i) {
-      const auto& run = study_.runs[i];
-      if (!run.finished() && (run.status != RunStatus::failed || request_.retry_failed)) waiting_.push_back(i);
-    }
-    run_waiting();
+  /// Throws where the launcher can't start anything; no run has begun then.
+  void begin() {
+    start([&](const StudyRun& run) {
+      return !run.finished() && (run.status != RunStatus::failed || request_.retry_failed);
+    });
+  }
+
+  StudyOutcome finish() {
+    run_started();
     auto second = choose_second_phase(study_, candidates_);
     if (stop_ == 0 && !second.runs.empty()) {
       begin_second_phase(second.runs);
-      run_waiting();
+      run_started();
       second.runs.clear();
     }
     progress_.clear();
@@ -74,21 +71,30 @@ class Runner {
   }
 
  private:
-  struct Running {
-    std::size_t run;
-    Child child;
-    std::string complaint;  ///< the last line on its standard error
-  };
+  template <class Choice>
+  void start(const Choice& chosen) {
+    std::vector<std::string> names;
+    for (const auto& run : study_.runs) {
+      if (chosen(run)) names.push_back(run.directory);
+    }
+    if (!names.empty()) study_.finished.clear();
+    launcher_.start(names);
+  }
 
-  void run_waiting() {
-    std::reverse(waiting_.begin(), waiting_.end());
-    if (!waiting_.empty()) study_.finished.clear();
-    while (!running_.empty() || (!waiting_.empty() && stop_ == 0)) {
-      if (stop_ == 0) start_some();
-      wait_for_output();
-      look_after_children();
+  void run_started() {
+    const LaunchEvents events = {
+        .started = [&](const std::string& run) { note_start(index_of(run)); },
+        .reported = [&](const std::string& run,
+                        const StepReport& report) { progress_.reported(index_of(run), report, seconds_now()); },
+        .ended = [&](const std::string& run, const RunEnd& end) { settle(index_of(run), end); },
+        .say = [&](const std::string& sentence) { progress_.say(sentence); }};
+    while (launcher_.busy()) {
+      launcher_.look(events);
+      if (changed_) write_study(request_.directory, study_);
+      changed_ = false;
       pass_signal_on();
-      progress_.tick(now());
+      progress_.run_at_once(launcher_.at_once());
+      progress_.tick(seconds_now());
     }
   }
 
@@ -100,103 +106,61 @@ class Runner {
     write_beginning(chosen, request_.directory, study_);
     std::set<std::string> added;
     for (const auto& run : chosen) added.insert(run.directory);
-    for (std::size_t i = 0; i < study_.runs.size(); ++i) {
-      if (added.count(study_.runs[i].directory) != 0) waiting_.push_back(i);
-    }
     progress_.replace(study_.runs, {});
     progress_.say(
         fmt::format("second phase: {} runs, the best rates of each optimizer with the other seeds", chosen.size()));
+    start([&](const StudyRun& run) { return added.count(run.directory) != 0; });
   }
 
-  void start_some() {
-    bool started = false;
-    while (!waiting_.empty() && running_.size() < static_cast<std::size_t>(request_.jobs)) {
-      const auto i = waiting_.back();
-      waiting_.pop_back();
-      running_.push_back({i, Child(request_.program, arguments_of(study_.runs[i]), lock_.descriptor()), ""});
-      study_.runs[i].status = RunStatus::running;
-      study_.runs[i].message.clear();
-      progress_.started(i, now());
-      started = true;
-    }
-    if (started) write_study(request_.directory, study_);
+  std::size_t index_of(const std::string& name) const {
+    const auto found =
+        std::find_if(study_.runs.begin(), study_.runs.end(), [&](const auto& run) { return run.directory == name; });
+    TORCH_INTERNAL_ASSERT(found != study_.runs.end(), "a launcher tells of ", name, ", which is no run of the study");
+    return static_cast<std::size_t>(found - study_.runs.begin());
   }
 
-  std::vector<std::string> arguments_of(const StudyRun& run) const {
-    auto directory = (request_.directory / run.directory).string();
-    if (directory.starts_with('-')) directory.insert(0, "./");  // or it would be taken for an option
-    auto arguments = request_.program_arguments;
-    arguments.insert(arguments.end(), {"train", "--resume", "--out", directory, "--progress", "lines"});
-    if (!request_.data_dir.empty()) arguments.insert(arguments.end(), {"--data-dir", request_.data_dir});
-    return arguments;
-  }
-
-  void wait_for_output() {
-    std::vector<pollfd> descriptors;
-    for (const auto& entry : running_) {
-      for (const int descriptor : {entry.child.out(), entry.child.err()}) {
-        if (descriptor >= 0) descriptors.push_back({descriptor, POLLIN, 0});
-      }
-    }
-    // A signal may be handled on any thread and a child may end without a word, so the wait is short.
-    constexpr int milliseconds = 100;
-    if (descriptors.empty()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds / 4));
-    } else {
-      ::poll(descriptors.data(), descriptors.size(), milliseconds);
-    }
-  }
-
-  void look_after_children() {
-    for (auto entry = running_.begin(); entry != running_.end();) {
-      const auto status = entry->child.ended();  // before the last reading, which then gets all of its output
-      entry->child.read(
-          [&](std::string_view line) {
-            if (const auto report = parse_report(line)) progress_.reported(entry->run, *report, now());
-          },
-          [&](std::string_view line) {
-            constexpr std::string_view own_name = "lehi: ";
-            if (line.starts_with(own_name)) line.remove_prefix(own_name.size());
-            if (line.find_first_not_of(" \t\r") != std::string_view::npos) entry->complaint = line;
-          });
-      if (status) settle(*entry, *status);
-      entry = status ? running_.erase(entry) : std::next(entry);
-    }
+  void note_start(std::size_t i) {
+    study_.runs[i].status = RunStatus::running;
+    study_.runs[i].message.clear();
+    progress_.started(i, seconds_now());
+    changed_ = true;
   }
 
   // A run is what its directory says, unless it died before it could say so.
-  void settle(const Running& entry, int status) {
-    auto& run = study_.runs[entry.run];
+  void settle(std::size_t i, const RunEnd& end) {
+    auto& run = study_.runs[i];
     read_run(run, request_.directory);
     const bool says_how = run.finished() || run.status == RunStatus::interrupted || run.status == RunStatus::failed;
     if (!says_how) run.status = stop_ != 0 ? RunStatus::interrupted : RunStatus::failed;
-    if (run.status == RunStatus::failed && run.message.empty()) {
-      run.message = fmt::format("{}{}{}", outcome_text(status), entry.complaint.empty() ? "" : ": ", entry.complaint);
+    if (end.forced && !run.finished() && stop_ == 0) {
+      run.status = RunStatus::failed;
+      run.message = end.message;
     }
+    if (run.status == RunStatus::failed && run.message.empty()) run.message = end.message;
     if (!run.finished() && stop_ == 0) {
-      const int code = WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1;
+      const int code = end.code != 0 ? end.code : 1;
       failed_code_ = failed_code_ == 0 || failed_code_ == code ? code : 1;
     }
-    write_study(request_.directory, study_);
-    progress_.ended(entry.run, run, now());
+    changed_ = true;
+    progress_.ended(i, run, seconds_now());
   }
 
   void pass_signal_on() {
-    if (stop_ != 0 || signals_.received() == 0) return;
-    stop_ = signals_.received();
-    progress_.say(fmt::format("stopping: {} run{} end the step and save; another signal stops at once", running_.size(),
-                              running_.size() == 1 ? "" : "s"));
-    for (const auto& entry : running_) entry.child.send(stop_);
+    if (stop_ != 0) return;
+    stop_ = signals_.received() != 0 ? signals_.received() : launcher_.stop_request();
+    if (stop_ == 0) return;
+    progress_.say(fmt::format("stopping: {} run{} end the step and save; another signal stops at once",
+                              launcher_.running(), launcher_.running() == 1 ? "" : "s"));
+    launcher_.stop(stop_);
   }
 
   const RunnerRequest& request_;
   const runtime::SignalWatch& signals_;
-  const StudyLock& lock_;
+  Launcher& launcher_;
   Study study_;
   const std::vector<PlannedRun> candidates_;  ///< for the second phase
   Progress progress_;
-  std::vector<std::size_t> waiting_;  ///< the next one last
-  std::list<Running> running_;
+  bool changed_ = false;  ///< study.json does not say yet what has happened
   int stop_ = 0;
   int failed_code_ = 0;
 };
@@ -204,7 +168,10 @@ class Runner {
 }  // namespace
 
 StudyOutcome run_study(const std::vector<PlannedRun>& plan, const RunnerRequest& request, std::ostream& err) {
-  if (request.jobs < 1) refuse("jobs is {}, but at least 1 run must run at once", request.jobs);
+  if (request.jobs < (request.launcher == LauncherKind::slurm ? 0 : 1)) {
+    refuse("jobs is {}, but at least 1 run must run at once", request.jobs);
+  }
+  if (request.launcher == LauncherKind::slurm) check_slurm(request.slurm_options);
   const auto before = find_study(plan, request);
   if (!before || before->finished.empty() || request.retry_failed) request.check();
   const runtime::SignalWatch signals;
@@ -222,13 +189,16 @@ StudyOutcome run_study(const std::vector<PlannedRun>& plan, const RunnerRequest&
   auto candidates = second_phase_candidates(plan, request.seconds);
   const auto so_far = whole_plan(plan, *study, candidates);
   read_runs(request.directory, *study);
+  const auto launcher = make_launcher(request, lock);
+  Runner runner(request, *study, std::move(candidates), *launcher, signals, err);
   try {
     write_beginning(so_far, request.directory, *study);
+    runner.begin();
   } catch (const FileError&) {
     if (fresh) take_back(so_far, request.directory, created);
     throw;
   }
-  return Runner(request, std::move(*study), std::move(candidates), lock, signals, err).run();
+  return runner.finish();
 }
 
 }  // namespace lehi::study

@@ -2,15 +2,16 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp and setenv are POSIX
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX
 #include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "support/environment.h"
 
 namespace lehi::testing {
 
@@ -68,24 +69,5 @@ inline std::string idx(std::uint32_t magic, const std::vector<std::uint32_t>& si
   for (const auto size : sizes) put(size);
   return bytes + values;
 }
-
-/// Sets an environment variable (or, given nothing, removes it) until the end of the scope.
-class Environment {
- public:
-  Environment(const char* name, const std::optional<std::string>& value) : name_(name) {
-    if (const char* before = ::getenv(name)) before_ = before;
-    set(value);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  ~Environment() { set(before_); }
-
- private:
-  void set(const std::optional<std::string>& value) const {
-    value ? ::setenv(name_, value->c_str(), 1) : ::unsetenv(name_);
-  }
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 }  // namespace lehi::testing

@@ -13,7 +13,8 @@
 #include <sstream>
 #include <thread>
 
-#include "study/fake.h"
+#include "study/stand_in.h"
+#include "support/environment.h"
 #include "support/support.h"
 #include "train/scratch.h"
 
@@ -27,99 +28,7 @@ using ::testing::Not;
 using testing::Scratch;
 using ::testing::SizeIs;
 
-// $1..: train --resume --out DIR --progress lines [--data-dir D]
-constexpr const char* kStandIn = R"(#!/bin/sh
-here=$(dirname "$0")
-out=$4
-rate=$(echo "$out" | sed 's/.*-lr//; s/-seed.*//')
-end() {
-  metrics=$here/metrics-$rate.jsonl
-  test -f "$metrics" || metrics=$here/metrics.jsonl
-  cp "$metrics" "$out/metrics.jsonl"
-  cp "$here/$1.json" "$out/run.json"
-}
-test "$1 $2 $3 $5 $6" = "train --resume --out --progress lines" || { echo "bad arguments: $*" >&2; exit 2; }
-test -f "$out/config.toml" || { echo "no config.toml" >&2; exit 3; }
-echo "$out $7 $8" >> "$here/started"
-echo '{"step":1,"total":4,"epoch":1,"seconds":0.1,"train_loss":0.5}'
-echo 'not a report'
-case "$out" in
-  *-adamw-*)
-    test -f "$here/healed" || { echo "lehi: some notice" >&2; echo "lehi: the disk is on fire" >&2; exit 3; } ;;
-  *-rmsprop-*-seed1) test -f "$here/healed" || exit 3 ;;
-  *-nadam-*) kill -KILL $$ ;;
-  *-sgd-*) end diverged; exit 4 ;;
-  *-lehi-*) ;;
-  *-adagrad-*)
-    trap 'end interrupted; exit 143' TERM
-    touch "$here/waiting"
-    while :; do sleep 0.02; done ;;
-esac
-end done
-)";
-
-class RunnerTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    testing::spill(tools_ / "stand-in", kStandIn);
-    ::chmod((tools_ / "stand-in").c_str(), 0755);
-    testing::spill(tools_ / "metrics.jsonl", testing::fake_metrics);
-    for (const auto status : {train::RunStatus::done, train::RunStatus::diverged, train::RunStatus::interrupted}) {
-      train::write_run_record(tools_ / (std::string(train::status_name(status)) + ".json"),
-                              testing::fake_record(status));
-    }
-    request_.directory = scratch_ / "study";
-    request_.kind = "compare";
-    request_.command_line = {"lehi", "compare", "protein"};
-    request_.program = (tools_ / "stand-in").string();
-    request_.jobs = 2;
-  }
-
-  static std::vector<PlannedRun> plan_of(const std::vector<std::string>& optimizers,
-                                         const std::vector<std::uint64_t>& seeds = {0}) {
-    PlanRequest request;
-    request.tasks = {"protein"};
-    request.optimizers = optimizers;
-    request.seeds = seeds;
-    return make_plan(request);
-  }
-
-  StudyOutcome run(const std::vector<PlannedRun>& plan) {
-    err_.str("");
-    return run_study(plan, request_, err_);
-  }
-
-  std::size_t started() const {
-    if (!std::filesystem::exists(tools_ / "started")) return 0;
-    const auto text = testing::slurp(tools_ / "started");
-    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  }
-
-  /// Every rate with seed 0, the best one with seeds 1 and 2. The stand-in's runs are best at 0.01.
-  StudyPlan phased_plan(const std::vector<std::string>& optimizers) {
-    testing::spill(tools_ / "metrics-0.01.jsonl", "{\"step\":1,\"seconds\":0.1,\"test_loss\":0.1}\n");
-    PlanRequest request;
-    request.tasks = {"protein"};
-    request.optimizers = optimizers;
-    request.rates = {1e-3, 1e-2, 1e-1};
-    request.seeds = {0, 1, 2};
-    request.best = 1;
-    auto plan = make_study_plan({request});
-    request_.seconds = plan.seconds;
-    return plan;
-  }
-
-  static std::vector<std::string> directories(const Study& study) {
-    std::vector<std::string> names;
-    for (const auto& entry : study.runs) names.push_back(entry.directory);
-    return names;
-  }
-
-  Scratch tools_;
-  Scratch scratch_;
-  RunnerRequest request_;
-  std::ostringstream err_;
-};
+class RunnerTest : public testing::StandInTest {};
 
 TEST_F(RunnerTest, RunsEverythingAndRecordsHowItEnded) {
   request_.data_dir = "some data";
@@ -139,6 +48,16 @@ TEST_F(RunnerTest, RunsEverythingAndRecordsHowItEnded) {
   EXPECT_NE(study.finished, "");
   EXPECT_THAT(err_.str(), AllOf(HasSubstr("protein sgd lr 0.01 seed 0: diverged"), HasSubstr("the disk is on fire"),
                                 HasSubstr("protein lehi lr 0.1 seed 0: started"), Not(HasSubstr("\x1b"))));
+}
+
+TEST_F(RunnerTest, ARunIsNoRankWhateverItsStudyIs) {
+  const testing::Environment size("WORLD_SIZE", "4");
+  const testing::Environment rank("RANK", "3");
+  const testing::Environment other("LEHI_TEST_OTHER", "stays");
+  EXPECT_TRUE(run(plan_of({"lehi"})).study.runs[0].done());
+  const auto seen = "\n" + testing::slurp(tools_ / "environment");
+  EXPECT_THAT(
+      seen, AllOf(HasSubstr("\nLEHI_TEST_OTHER=stays\n"), Not(HasSubstr("\nWORLD_SIZE=")), Not(HasSubstr("\nRANK="))));
 }
 
 TEST_F(RunnerTest, DoesNotRunFinishedRunsAgainAndFailedOnesOnlyWhenAsked) {

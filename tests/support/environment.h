@@ -1,0 +1,30 @@
+// An environment variable for as long as a test needs it.
+#pragma once
+
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv is POSIX
+
+#include <optional>
+#include <string>
+
+namespace lehi::testing {
+
+/// Sets an environment variable (or, given nothing, removes it) until the end of the scope.
+class Environment {
+ public:
+  Environment(const char* name, const std::optional<std::string>& value) : name_(name) {
+    if (const char* before = ::getenv(name)) before_ = before;
+    set(value);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() { set(before_); }
+
+ private:
+  void set(const std::optional<std::string>& value) const {
+    value ? ::setenv(name_, value->c_str(), 1) : ::unsetenv(name_);
+  }
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+}  // namespace lehi::testing
