@@ -12,6 +12,7 @@
 #include "cli/sweep.h"
 #include "cli/sweep_study.h"
 #include "study/process.h"
+#include "support/network.h"
 #include "support/support.h"
 
 namespace lehi::cli {
@@ -70,6 +71,32 @@ TEST_F(ClusterStudy, SlurmGivesTheBitsOfThisMachine) {
   ASSERT_EQ(result.code, done) << result.err;
   EXPECT_THAT(result.out, HasSubstr("score of test_loss"));
   expect_same("here", there);
+}
+
+TEST_F(ClusterStudy, SrunStartsTheRanksOfARun) {
+  testing::leave_the_network();
+  const testing::SlurmDaemons slurm;
+  if (!slurm.problem().empty()) GTEST_SKIP() << "no Slurm here: " << slurm.problem();
+  const auto train = [&](const std::string& out, const Arguments& more) {
+    Arguments all = {"train",     "csv:" + (scratch / "t.csv").string(),
+                     "--target",  "y",
+                     "--steps",   "100",
+                     "--threads", "1",
+                     "--out",     (scratch / out).string()};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  ASSERT_EQ(run_lehi(train("here", {"--nproc", "2"})).code, done);
+  const auto result = run_lehi(train("there", {}), {"srun", "--ntasks=2"});
+  ASSERT_EQ(result.code, done) << result.err;
+  EXPECT_EQ(train::read_run_record(scratch / "there/run.json").result["ranks"], 2);
+  const auto weights = [&](const std::string& out) {
+    return train::newest_valid(scratch / out / "checkpoints").found.value().checkpoint.model;
+  };
+  const auto here = weights("here");
+  const auto there = weights("there");
+  ASSERT_EQ(here.size(), there.size());
+  for (std::size_t i = 0; i < here.size(); ++i) EXPECT_TRUE(testing::same_bits(here[i].second, there[i].second));
 }
 
 // Killed while its array runs, the study goes on with that array; stopped by a signal, its runs save.

@@ -3,22 +3,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
-#include <net/if.h>
-#include <sched.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill is POSIX
 #include <spawn.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <thread>
 
 #include "distributed/launch.h"
+#include "support/network.h"
 #include "support/support.h"
 #include "train/checkpoint.h"
 #include "train/files.h"
@@ -36,22 +32,6 @@ using lehi::testing::spill;
 using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
-
-// c10d's store listens on every device: with a network of its own, where that is allowed, the test has no other than
-// the loopback device.
-void leave_the_network() {
-  static const bool done = [] {
-    if (::unshare(CLONE_NEWNET) != 0) return false;
-    const int socket = ::socket(AF_INET, SOCK_DGRAM, 0);
-    ifreq request{};
-    std::strncpy(request.ifr_name, "lo", IFNAMSIZ - 1);
-    request.ifr_flags = IFF_UP | IFF_RUNNING;
-    const bool up = ::ioctl(socket, SIOCSIFFLAGS, &request) == 0;
-    ::close(socket);
-    return up;
-  }();
-  if (!done) std::puts("no network of its own is allowed here: the ranks' store listens on every device");
-}
 
 /// A process of the test's; what it says on standard error goes to a file.
 class Process {
@@ -118,7 +98,7 @@ constexpr double patience = 120.0;  // seconds, for what should end by itself; m
 class RanksOfTraining : public ::testing::Test {
  protected:
   RanksOfTraining() {
-    leave_the_network();
+    lehi::testing::leave_the_network();
     std::string text = "a,b,y\n";
     for (int i = 0; i < 301; ++i) {
       text += fmt::format("{:.5f},{:.5f},{:.5f}\n", std::sin(i * 1.7), std::cos(i * 0.9),
