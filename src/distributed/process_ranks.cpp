@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#ifdef USE_C10D_MPI  // where LibTorch was built with it
+#include <torch/csrc/distributed/c10d/ProcessGroupMPI.hpp>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,8 +69,8 @@ std::shared_ptr<::gloo::transport::Device> device_of(const Launch& launch) {
   if (launch.local_size == launch.size && is_loopback(launch.address)) {
     return ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
   }
-  if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
-      interface != nullptr) {  // NOLINT(concurrency-mt-unsafe)
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME"); interface != nullptr) {
     return ProcessGroupGloo::createDeviceForInterface(interface);
   }
   // A host's own name often is an address of its loopback device, which no other host can reach.
@@ -83,9 +86,10 @@ class C10dRanks final : public ProcessRanks {
     try {
       store_ = open_store(launch, serve, options.limit);
       wait_for_ranks();
-      // Work that a step waits for has a group of its own: it would queue behind the buckets.
       sums_ = make_group("sums");
-      small_ = make_group("small");
+      // Work that a step waits for has a group of its own: it would queue behind the buckets. MPI's groups share one
+      // communicator, on which all calls must keep one order.
+      small_ = options.backend == "gloo" ? make_group("small") : sums_;
     } catch (const LostRankError&) {
       throw;
     } catch (const std::exception& error) {
@@ -199,6 +203,9 @@ class C10dRanks final : public ProcessRanks {
   }
 
   Group make_group(const char* name) const {
+#ifdef USE_C10D_MPI
+    if (options_.backend == "mpi") return c10d::ProcessGroupMPI::createProcessGroupMPI();
+#endif
     const auto options = c10d::ProcessGroupGloo::Options::create();
     options->devices.push_back(device_of(launch_));
     options->threads = 2;
@@ -232,17 +239,20 @@ class C10dRanks final : public ProcessRanks {
           fail(error.what());
         }
       }
-      if (const auto verdict = watch_->verdict(); !verdict.empty()) {
-        lost_ = true;
-        throw LostRankError(verdict);
-      }
+      if (const auto verdict = watch_->verdict(); !verdict.empty()) leave(verdict);
     }
+  }
+
+  [[noreturn]] void leave(const std::string& verdict) {
+    lost_ = true;
+    watch_->let_others_hear();
+    throw LostRankError(verdict);
   }
 
   [[noreturn]] void fail(const std::string& error) {
     lost_ = true;
     const auto verdict = watch_->expect_verdict();
-    if (!verdict.empty()) throw LostRankError(verdict);
+    if (!verdict.empty()) leave(verdict);
     throw LostRankError(
         fmt::format("the ranks lost touch of each other, and none of them is known to be gone: {}", first_line(error)));
   }
@@ -292,8 +302,13 @@ std::shared_ptr<ProcessRanks> join(const Launch& launch, const JoinOptions& opti
   if (options.backend == "nccl") {
     refuse("--backend nccl adds up tensors of GPUs, and lehi trains on the CPU: use --backend gloo");
   }
-  if (options.backend != "gloo") {
-    refuse("--backend is '{}', which this LibTorch does not have: use --backend gloo", options.backend);
+  std::vector<std::string> there = {"gloo"};
+#ifdef USE_C10D_MPI
+  there.emplace_back("mpi");
+#endif
+  if (std::find(there.begin(), there.end(), options.backend) == there.end()) {
+    refuse("--backend is '{}', which this LibTorch does not have: use --backend {}", options.backend,
+           fmt::join(there, " or "));
   }
   return std::make_shared<C10dRanks>(launch, options);
 }

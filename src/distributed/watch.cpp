@@ -53,6 +53,11 @@ void Watch::settle(const std::string& text) {
   if (verdict_.empty()) verdict_ = text;
 }
 
+bool Watch::has_verdict() {
+  const std::lock_guard lock(mutex_);
+  return !verdict_.empty();
+}
+
 void Watch::run(const std::function<std::shared_ptr<c10d::Store>()>& connect) {
   try {
     const auto store = connect();
@@ -60,7 +65,8 @@ void Watch::run(const std::function<std::shared_ptr<c10d::Store>()>& connect) {
     while (!stop_) {
       look(*store);
       const auto next = Clock::now() + interval_;
-      while (!stop_ && Clock::now() < next && !(alarm_ && !alarm_heard_)) std::this_thread::sleep_for(5ms);
+      const auto is_news = [&] { return (alarm_ && !alarm_heard_) || (!told_ && has_verdict()); };
+      while (!stop_ && Clock::now() < next && !is_news()) std::this_thread::sleep_for(5ms);
     }
     set_text(*store, key_of("beat", options_.rank), "over");
   } catch (const std::exception&) {
@@ -88,11 +94,21 @@ void Watch::look(c10d::Store& store) {
   }
   if (const auto verdict = text_of(store, verdict_key); !verdict.empty()) {
     settle(verdict);
+    note_who_has_heard(store);
   } else {
     watch_ranks(store);
   }
   const std::lock_guard lock(mutex_);
   answered_ = Clock::now();
+}
+
+void Watch::note_who_has_heard(c10d::Store& store) {
+  if (!told_) set_text(store, key_of("heard", options_.rank), "1");
+  told_ = true;
+  if (options_.rank != 0) return;
+  int heard = 0;
+  for (int rank = 1; rank < options_.size; ++rank) heard += store.check({key_of("heard", rank)}) ? 1 : 0;
+  heard_ = heard;
 }
 
 void Watch::watch_ranks(c10d::Store& store) {
@@ -132,9 +148,19 @@ std::string Watch::expect_verdict() {
   const auto patience = Clock::now() + options_.limit + 10 * interval_;
   auto text = verdict();
   for (; text.empty() && Clock::now() < patience; text = verdict()) std::this_thread::sleep_for(10ms);
-  // Rank 0 may be where the store lives: the others must have read the verdict before it goes.
-  if (options_.rank == 0) std::this_thread::sleep_for(2 * interval_ + 100ms);
   return text;
+}
+
+void Watch::let_others_hear() {
+  if (options_.rank != 0) return;
+  // One of them is lost, unless it is this one that goes.
+  int others = options_.size - 2;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!farewell_.empty()) others = options_.size - 1;
+  }
+  const auto patience = Clock::now() + 5s + 2 * interval_;
+  while (heard_ < others && !stopped_ && Clock::now() < patience) std::this_thread::sleep_for(10ms);
 }
 
 void Watch::give_up(const std::string& why) {
@@ -150,7 +176,7 @@ void Watch::give_up(const std::string& why) {
     const std::lock_guard lock(mutex_);
     sent = farewell_sent_;
   }
-  if (options_.rank == 0) std::this_thread::sleep_for(2 * interval_ + 100ms);
+  let_others_hear();
 }
 
 }  // namespace lehi::distributed

@@ -41,6 +41,10 @@ class Watch {
   /// The sentence that names who is lost, or "" while nobody is. Does not wait.
   std::string verdict();
 
+  /// Before a rank goes that knows the verdict: rank 0, which may be where the store lives, waits until the others know
+  /// it too.
+  void let_others_hear();
+
   /// Something went wrong between ranks: waits until it is known who is lost. "" when nobody seems to be.
   std::string expect_verdict();
 
@@ -52,6 +56,8 @@ class Watch {
   void look(c10d::Store& store);
   void watch_ranks(c10d::Store& store);
   void settle(const std::string& text);
+  bool has_verdict();
+  void note_who_has_heard(c10d::Store& store);
 
   using Clock = std::chrono::steady_clock;
   struct Beat {
@@ -70,6 +76,8 @@ class Watch {
   long count_ = 0;
   bool alarm_heard_ = false;
   Clock::time_point alarm_since_;
+  std::atomic<int> heard_ = 0;  ///< ranks that know the verdict, this one not counted; on rank 0
+  bool told_ = false;           ///< the store that this rank knows it
   std::atomic<bool> alarm_ = false;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> stopped_ = false;
