@@ -111,19 +111,20 @@ class C10dRanks final : public ProcessRanks {
   C10dRanks& operator=(const C10dRanks&) = delete;
 
   ~C10dRanks() override {
+    if (!lost_) {
+      try {
+        // Nobody leaves before all have come so far: rank 0 may be where the store lives.
+        small_->barrier()->wait(options_.limit);
+      } catch (const std::exception&) {
+        lost_ = true;  // a rank that went first
+      }
+    }
+    // Destructors would wait for a rank that is gone, or for its store.
     if (lost_) {
-      // Their destructors would wait for the work of a rank that is gone.
-      sums_.release();
-      small_.release();
-      return;
-    }
-    try {
-      // Nobody leaves before all have come so far: rank 0 may be where the store lives.
-      small_->barrier()->wait(options_.limit);
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a rank that went first is none of ours any more
       sums_.release();
       small_.release();
     }
+    if (!watch_->stop()) static_cast<void>(watch_.release());
   }
 
   int rank() const override { return launch_.rank; }

@@ -38,14 +38,14 @@ Watch::Watch(Options options, std::function<std::shared_ptr<c10d::Store>()> conn
 
 Watch::~Watch() {
   stop_ = true;
-  // A store that does not answer would hold the thread, and with it the end of the program.
+  thread_.join();
+}
+
+bool Watch::stop() {
+  stop_ = true;
   const auto patience = Clock::now() + 2 * interval_ + 1s;
   while (!stopped_ && Clock::now() < patience) std::this_thread::sleep_for(5ms);
-  if (stopped_) {
-    thread_.join();
-  } else {
-    thread_.detach();
-  }
+  return stopped_;
 }
 
 void Watch::settle(const std::string& text) {

@@ -38,6 +38,9 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
   ~Watch();
 
+  /// Ends the watching. False when the store does not answer, which may last: then the object must live on.
+  bool stop();
+
   /// The sentence that names who is lost, or "" while nobody is. Does not wait.
   std::string verdict();
 
