@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <limits>
 
@@ -11,10 +10,7 @@
 #include "runtime/blas.h"
 #include "runtime/message.h"
 #include "runtime/signals.h"
-#include "train/checkpoint.h"
-#include "train/embedded.h"
-#include "train/events.h"
-#include "train/metrics_log.h"
+#include "train/run_files.h"
 #include "train/shared_checkpoint.h"
 #include "train/task_data.h"
 #include "train/task_model.h"
@@ -27,41 +23,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double seconds_between_checkpoints = 5.0;
 constexpr double seconds_between_messages = 0.2;
 // Below this size a second thread is a risk: MNIST's MLP takes three quarters of the time with it on a quiet machine,
 // and more than ten times as long on one where another program keeps a core busy, since each of its short parallel
 // parts then waits for the scheduler.
 constexpr std::int64_t parameters_worth_threads = 1'000'000;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-bool is_over(RunStatus status) { return status == RunStatus::done || status == RunStatus::diverged; }
-
-// What a directory holds before the run.
-struct Found {
-  std::optional<RunConfig> config;
-  std::optional<RunRecord> record;
-};
-
-Found look_at(const fs::path& out) {
-  std::error_code error;
-  const auto status = fs::status(out, error);
-  if (!fs::exists(status)) return {};
-  if (!fs::is_directory(status)) throw FileError(fmt::format("{} is no directory; choose another --out", out.string()));
-  Found found;
-  if (fs::exists(out / "config.toml", error)) found.config = read_config(out / "config.toml");
-  if (fs::exists(out / "run.json", error)) {
-    found.record = read_run_record(out / "run.json");
-    if (!found.config) throw FileError(fmt::format("{} has a run.json but no config.toml", out.string()));
-  }
-  if (!found.config && !list_directory(out).empty()) {
-    throw FileError(fmt::format("{} is not empty and holds no run; choose another --out", out.string()));
-  }
-  return found;
-}
-
-RunConfig agreed_config(const RunRequest& request, const Found& found) {
+RunConfig agreed_config(const RunRequest& request, const FoundRun& found) {
   if (!found.config) {
     if (!request.config) {
       throw FileError(fmt::format("{} holds no run to resume: it has no config.toml", request.out.string()));
@@ -87,115 +55,13 @@ void set_threads(const RunConfig& config, std::int64_t parameters, int ranks_her
   runtime::set_blas_threads(static_cast<int>(threads));
 }
 
-RunRecord new_record(const RunRequest& request, const RunConfig& config, const Trainer& trainer) {
-  RunRecord record;
-  record.git_hash = source_revision();
-  record.host_name = host_name();
-  record.host = runtime::describe_host();
-  record.command_line = request.command_line;
-  record.task = config.task;
-  record.preset = config.preset;
-  record.optimizer = config.optimizer.name;
-  record.lr = config.optimizer.group.lr;
-  record.seed = config.seed;
-  record.parameters = trainer.parameter_count();
-  record.started = utc_now();
-  record.notices = trainer.notices();
-  return record;
-}
-
-fs::path checkpoints_of(const fs::path& out) { return out / "checkpoints"; }
-
-std::optional<FoundCheckpoint> find_checkpoint(const RunRequest& request) {
-  remove_leftovers(request.out);
-  remove_leftovers(checkpoints_of(request.out));
-  auto newest = newest_valid(checkpoints_of(request.out));
-  for (const auto& text : newest.damaged) request.on_message(text);
-  return std::move(newest.found);
-}
-
-// The run's files while it goes on. The order of writing is what makes a resumed run complete: an evaluation's line,
-// then a checkpoint that knows of it.
-class Record {
- public:
-  /// resumed: the trainer is where a checkpoint left it.
-  Record(const RunRequest& request, const RunConfig& config, const Found& found, const Trainer& trainer, bool resumed)
-      : out_(request.out),
-        config_(config),
-        trainer_(trainer),
-        ranks_(request.ranks.get()),
-        record_(found.record ? *found.record : new_record(request, config, trainer)),
-        metrics_(resumed ? MetricsLog::resume(out_ / "metrics.jsonl", trainer.steps())
-                         : MetricsLog::create(out_ / "metrics.jsonl")),
-        events_(out_, unix_time(record_.started, "run.json"), metrics_.kept()) {
-    if (!metrics_.kept().empty()) last_line_ = metrics_.kept().back();
-    record_.status = RunStatus::running;
-    record_.sessions.push_back(trainer_.steps());
-    record_.message.clear();
-    record_.finished.clear();
-    record_.result = json::object();
-    write();
-    last_checkpoint_ = now();
-  }
-
-  void add(const json& line) {
-    metrics_.append(line);
-    events_.add(line);
-    last_line_ = line;
-  }
-
-  bool checkpoint_due(bool evaluated) const {
-    if (config_.keep == 0) return false;
-    if (config_.checkpoint_every > 0) return trainer_.steps() % config_.checkpoint_every == 0;
-    return evaluated && now() - last_checkpoint_ >= seconds_between_checkpoints;
-  }
-
-  void save(const Checkpoint& checkpoint) {
-    metrics_.sync();
-    train::save_checkpoint(checkpoints_of(out_), trainer_.steps(), checkpoint);
-    prune(checkpoints_of(out_), static_cast<int>(config_.keep));
-    last_checkpoint_ = now();
-  }
-
-  RunRecord finish(RunStatus status, const std::string& message) {
-    metrics_.sync();
-    record_.status = status;
-    record_.message = message;
-    record_.finished = utc_now();
-    record_.result = trainer_.totals();
-    for (const auto& [key, value] : last_line_.items()) {
-      if (!record_.result.contains(key) && key != "epoch" && key != "step") record_.result[key] = value;
-    }
-    if (ranks_ != nullptr) {
-      record_.result["ranks"] = ranks_->size();
-      record_.result["summed_bytes"] = ranks_->traffic().summed;
-      record_.result["gathered_bytes"] = ranks_->traffic().gathered;
-    }
-    write();
-    return record_;
-  }
-
- private:
-  void write() const { write_run_record(out_ / "run.json", record_); }
-
-  fs::path out_;
-  const RunConfig& config_;
-  const Trainer& trainer_;
-  const distributed::ProcessRanks* ranks_;
-  RunRecord record_;
-  MetricsLog metrics_;
-  EventLog events_;
-  json last_line_ = json::object();
-  double last_checkpoint_ = 0.0;
-};
-
 class Reporter {
  public:
   Reporter(const RunRequest& request, const Trainer& trainer)
-      : request_(request), trainer_(trainer), start_(now()), first_step_(trainer.steps()) {}
+      : request_(request), trainer_(trainer), start_(seconds_now()), first_step_(trainer.steps()) {}
 
   void report(const json* evaluation) {
-    const double time = now();
+    const double time = seconds_now();
     if (evaluation == nullptr && time - last_ < seconds_between_messages) return;
     last_ = time;
     const auto left = static_cast<double>(trainer_.total_steps() - trainer_.steps());
@@ -256,7 +122,7 @@ RunRecord bare_record(RunStatus status, const std::string& message) {
 
 // record: none on the ranks that keep none.
 RunOutcome train_to_the_end(const RunRequest& request, const RunConfig& config, Trainer& trainer,
-                            std::optional<Record>& record, const runtime::SignalWatch& signals) {
+                            std::optional<RunFiles>& record, const runtime::SignalWatch& signals) {
   Ranks* ranks = request.ranks.get();
   Reporter reporter(request, trainer);
   const auto finish = [&](RunStatus status, const std::string& message) {
@@ -275,13 +141,13 @@ RunOutcome train_to_the_end(const RunRequest& request, const RunConfig& config, 
       const bool evaluated = trainer.evaluation_due();
       json line;
       if (evaluated) line = trainer.evaluate();
-      const double start = now();
+      const double start = seconds_now();
       if (evaluated && record) record->add(line);
       if ((evaluated || config.checkpoint_every > 0) && agreed(record && record->checkpoint_due(evaluated), ranks)) {
         save_checkpoint();
       }
       if (record) reporter.report(evaluated ? &line : nullptr);
-      trainer.add_record_time(now() - start);
+      trainer.add_record_time(seconds_now() - start);
     }
     if (config.keep > 0) save_checkpoint();
   } catch (const NonFiniteError& error) {
@@ -307,9 +173,9 @@ struct Beginning {
 
 Beginning look_before(const RunRequest& request) {
   const auto look = [&] {
-    const Found found = look_at(request.out);
+    const FoundRun found = look_at(request.out);
     Beginning beginning{agreed_config(request, found), {}};
-    if (found.record && is_over(found.record->status)) beginning.over = found.record;
+    if (found.is_over()) beginning.over = found.record;
     return beginning;
   };
   if (request.ranks == nullptr) return look();
@@ -342,10 +208,10 @@ RunOutcome run_rank(const RunRequest& request) {
   // Before anything is written: a signal ends the run in good order from its first file on.
   const runtime::SignalWatch signals;
   std::optional<DirectoryLock> lock;
-  std::optional<Record> record;
+  std::optional<RunFiles> record;
   std::optional<FoundCheckpoint> checkpoint;
   std::optional<RunRecord> over;
-  Found found;
+  FoundRun found;
   std::error_code ignored;
   const bool is_new = !fs::exists(request.out, ignored);
   if (keeps_record) {
@@ -353,7 +219,7 @@ RunOutcome run_rank(const RunRequest& request) {
     lock.emplace(request.out);
     // What was seen before the lock may have changed since.
     found = look_at(request.out);
-    if (found.record && is_over(found.record->status)) over = found.record;
+    if (found.is_over()) over = found.record;
   }
   if (agreed(over.has_value(), ranks.get())) return {over.value_or(bare_record(RunStatus::done, "")), 0, true};
   try {
