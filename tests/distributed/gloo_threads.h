@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "distributed/process_ranks.h"
+#include "support/network.h"
 
 namespace lehi::distributed {
 
 /// A store at a port that the system chooses.
 inline c10d::TCPStore open_server() {
+  lehi::testing::leave_the_network();
   c10d::TCPStoreOptions options;
   options.port = 0;
   options.isServer = true;
