@@ -11,8 +11,8 @@
 #include "bench/memory.h"
 #include "cli/arguments.h"
 #include "cli/table.h"
+#include "files/files.h"
 #include "plot/svg.h"
-#include "train/files.h"
 
 namespace lehi::cli {
 namespace {
@@ -55,12 +55,12 @@ void print_figure_table(const std::vector<bench::Figure>& figures, std::ostream&
 
 void write_report(const std::string& place, const bench::Session& session, std::ostream& err) {
   const auto publish = [&](const std::filesystem::path& file, const std::string& text) {
-    train::publish_text(file, text);
+    publish_text(file, text);
     err << fmt::format("lehi: wrote {}\n", file.string());
   };
   const auto figure = plot::to_svg(bench::growth_figure(session.curves()));
   if (place.ends_with(".svg")) return publish(place, figure);
-  train::make_directories(place);
+  make_directories(place);
   publish(std::filesystem::path(place) / "growth.svg", figure);
   publish(std::filesystem::path(place) / "bench.json", bench::figures_json(session.figures()).dump(2) + "\n");
 }

@@ -22,11 +22,11 @@
 #include "cli/trace.h"
 #include "cli/train.h"
 #include "data/error.h"
+#include "files/files.h"
 #include "lehi/error.h"
 #include "lehi/torch_compat.h"
 #include "lehi/version.h"
 #include "train/config.h"
-#include "train/files.h"
 
 namespace lehi::cli {
 namespace {
@@ -122,7 +122,7 @@ int run_program(const Arguments& arguments, std::ostream& out, std::ostream& err
     return fail(error.what(), bad_input);
   } catch (const train::ConfigError& error) {
     return fail(error.what(), bad_input);
-  } catch (const train::FileError& error) {
+  } catch (const FileError& error) {
     return fail(error.what(), bad_input);
   } catch (const NonFiniteError& error) {
     return fail(error.what(), diverged);

@@ -105,7 +105,7 @@ WeightsFormat format_of(const std::string& out) {
 
 /// Replacing a folder removes what is in it, so only what this command writes may be there.
 void check_folder(const fs::path& folder, bool force) {
-  for (const auto& name : train::list_directory(folder)) {
+  for (const auto& name : list_directory(folder)) {
     if (!force) {
       throw InputError(fmt::format("the folder {} exists and is not empty; name another or say --force to replace it",
                                    folder.string()));
@@ -134,12 +134,12 @@ std::vector<std::string> write_folder(const ConvertConfig& config, const LazyTen
   const auto folder = fs::path(config.out + "/").parent_path();  // without the slash at its end
   const auto model = train::model_config(config.in);
   check_folder(folder, config.force);
-  if (folder.has_parent_path()) train::make_directories(folder.parent_path());
+  if (folder.has_parent_path()) make_directories(folder.parent_path());
   std::vector<std::string> files;
-  train::publish_directory(folder, [&](const fs::path& aside) {
+  publish_directory(folder, [&](const fs::path& aside) {
     files = train::write_weight_shards(aside, weights, config.shard_size);
     if (model.empty()) return;
-    train::publish_text(aside / "config.json", model);
+    publish_text(aside / "config.json", model);
     files.emplace_back("config.json");
   });
   for (auto& file : files) file = (folder / file).string();
@@ -151,16 +151,15 @@ std::vector<std::string> write_file(const ConvertConfig& config, const LazyTenso
   const auto model = train::model_config(config.in);
   check_file_is_new(file, config.force);
   const auto model_file = file.parent_path() / "config.json";
-  if (file.has_parent_path()) train::make_directories(file.parent_path());
+  if (file.has_parent_path()) make_directories(file.parent_path());
   if (format == WeightsFormat::llmc) {
     train::write_llmc_weights(file, weights.tensors, model, config.in);
     return {config.out};
   }
   check_config(file, model);
-  train::publish_file(
-      file, [&](train::OutputFile& output) { train::write_safetensors(output, weights.tensors, weights.metadata); });
+  publish_file(file, [&](OutputFile& output) { train::write_safetensors(output, weights.tensors, weights.metadata); });
   if (model.empty()) return {config.out};
-  train::publish_text(model_file, model);
+  publish_text(model_file, model);
   return {config.out, model_file.string()};
 }
 

@@ -6,12 +6,12 @@
 #include <set>
 
 #include "cli/arguments.h"
+#include "files/files.h"
 #include "plot/svg.h"
 #include "report/csv.h"
 #include "report/figures.h"
 #include "report/page.h"
 #include "report/study_report.h"
-#include "train/files.h"
 
 namespace lehi::cli {
 namespace {
@@ -24,10 +24,10 @@ report::Studies studies_of(const std::vector<std::string>& directories, std::ost
 }
 
 void write_figures(const report::Studies& studies, const std::filesystem::path& directory, std::ostream& err) {
-  train::make_directories(directory);
+  make_directories(directory);
   for (const auto& [name, figure] : report::figures_of(studies)) {
     const auto file = directory / (name + ".svg");
-    train::publish_text(file, plot::to_svg(figure));
+    publish_text(file, plot::to_svg(figure));
     err << fmt::format("lehi: wrote {}\n", file.string());
   }
 }
@@ -68,7 +68,7 @@ int run_report(const ReportConfig& config, std::ostream& out, std::ostream& err)
   request.command_line.insert(request.command_line.end(), config.arguments.begin(), config.arguments.end());
   const auto write = [&](const std::string& file, const auto& text) {
     if (file.empty()) return;
-    train::publish_text(file, text());
+    publish_text(file, text());
     err << fmt::format("lehi: wrote {}\n", file);
   };
   const auto document = report::study_report(studies, request);
@@ -87,7 +87,7 @@ std::string write_study_page(const std::string& directory, const std::string& ti
   const auto studies = report::read_studies({directory});
   auto file = (std::filesystem::path(directory) / kReportFile).string();
   const auto data = report::page_data(studies, {.title = title, .command_line = {"lehi", "report", directory}});
-  train::publish_text(file, report::page_html(data));
+  publish_text(file, report::page_html(data));
   return file;
 }
 

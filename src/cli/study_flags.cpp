@@ -16,11 +16,11 @@
 #include "cli/table.h"
 #include "distributed/launch.h"
 #include "distributed/store.h"
+#include "files/files.h"
 #include "lehi/runtime.h"
 #include "report/document.h"
 #include "study/mpi_launcher.h"
 #include "study/study_toml.h"
-#include "train/files.h"
 #include "train/task_data.h"
 #include "train/task_model.h"
 

@@ -12,10 +12,10 @@
 #include "cli/table.h"
 #include "cli/trace_figure.h"
 #include "cli/trace_path.h"
+#include "files/files.h"
 #include "model/problem.h"
 #include "plot/svg.h"
 #include "study/plan.h"
-#include "train/files.h"
 
 namespace lehi::cli {
 namespace {
@@ -221,7 +221,7 @@ int run_trace(const TraceConfig& config, std::ostream& out, std::ostream& err) {
     paths.push_back(follow(problem, variant, options, start, config.steps));
   }
   if (!config.svg.empty()) {
-    train::publish_text(config.svg, plot::to_svg(trace_figure(problem, paths)));
+    publish_text(config.svg, plot::to_svg(trace_figure(problem, paths)));
     err << fmt::format("lehi: wrote {}\n", config.svg);
   }
   const auto print = [&](const auto& what) {

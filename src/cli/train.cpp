@@ -17,9 +17,9 @@
 #include "distributed/launch.h"
 #include "distributed/local_ranks.h"
 #include "distributed/process_ranks.h"
+#include "files/files.h"
 #include "study/plan.h"
 #include "study/progress.h"
-#include "train/files.h"
 #include "train/json_file.h"
 #include "train/run.h"
 
@@ -235,7 +235,7 @@ int run_train(const TrainConfig& config, const std::shared_ptr<distributed::Proc
   }
   if (outcome.was_over) err << fmt::format("lehi: the run in {} is over already\n", config.out);
   if (config.json) {
-    out << train::read_text(std::filesystem::path(config.out) / "run.json", 1 << 26);
+    out << read_text(std::filesystem::path(config.out) / "run.json", 1 << 26);
   } else if (config.progress != ProgressStyle::lines) {
     print_summary(record, config.out, out);
   }

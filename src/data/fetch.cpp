@@ -1,68 +1,36 @@
 #include "data/fetch.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
 #include "data/bytes.h"
 #include "data/error.h"
 #include "data/tool.h"
+#include "files/files.h"
 
 namespace lehi::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-void create_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) refuse_data("folder {} can't be made: {}", folder.string(), error.message());
-}
-
-void sync(const fs::path& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = descriptor >= 0 && fsync(descriptor) == 0;
-  const int error = errno;
-  if (descriptor >= 0) close(descriptor);
-  if (!synced) refuse_data("{} can't be written to disk: {}", path.string(), std::strerror(error));
-}
-
-// The lock lasts until the descriptor is closed or the process ends, however it ends.
-int lock_folder(const fs::path& folder) {
-  create_folder(folder);
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
-  const int error = errno;
-  if (descriptor >= 0) close(descriptor);
-  refuse_data("{} can't be locked: {}; is another `lehi data get` running?", folder.string(), std::strerror(error));
-}
-
 // The working folder: locked against another process, emptied of what an earlier one left, gone at the end.
 class Incoming {
  public:
-  explicit Incoming(const fs::path& data_dir) : folder_(data_dir / ".incoming"), lock_(lock_folder(folder_)) {
+  explicit Incoming(const fs::path& data_dir)
+      : folder_(data_dir / ".incoming"), lock_((make_directories(folder_), folder_)) {
     for (const auto& leftover : fs::directory_iterator(folder_)) fs::remove_all(leftover);
   }
   ~Incoming() {
     std::error_code ignored;  // what stays behind is removed by the next one
     fs::remove_all(folder_, ignored);
-    close(lock_);
   }
   Incoming(const Incoming&) = delete;
-  Incoming(Incoming&&) = delete;
   Incoming& operator=(const Incoming&) = delete;
-  Incoming& operator=(Incoming&&) = delete;
 
   const fs::path& folder() const { return folder_; }
 
  private:
   fs::path folder_;
-  int lock_;
+  DirectoryLock lock_;
 };
 
 fs::path only_file_ending(const std::string& ending, const fs::path& folder, const std::string& package) {
@@ -85,10 +53,7 @@ void join_files(const TaskFiles& task, const fs::path& folder) {
     text += read_bytes(piece);
     if (!text.empty() && text.back() != '\n') text += '\n';
   }
-  const fs::path file = folder / task.files.at(0).name;
-  std::ofstream stream(file, std::ios::binary);
-  stream << text;
-  if (!stream.flush()) refuse_data("{} can't be written", file.string());
+  publish_text(folder / task.files.at(0).name, text);
 }
 
 // Unpacks the task's package inside the working folder and returns the folder of its files.
@@ -108,14 +73,11 @@ fs::path unpack(const TaskFiles& task, const fs::path& work, const runtime::Sign
 
 // Files that are there already stay: they were found to be the official ones.
 void publish(const Place& unpacked, const Place& destination) {
-  create_folder(destination.folder);
+  make_directories(destination.folder);
   for (std::size_t i = 0; i < unpacked.files.size(); ++i) {
     if (unpacked.files[i].empty() || !destination.files[i].empty()) continue;
-    sync(unpacked.files[i]);
-    fs::rename(unpacked.files[i], destination.folder / unpacked.files[i].filename());
+    publish_existing(unpacked.files[i], destination.folder / unpacked.files[i].filename());
   }
-  sync(destination.folder);
-  sync(destination.folder.parent_path());
 }
 
 }  // namespace
@@ -126,7 +88,6 @@ void fetch(const TaskFiles& task, const fs::path& data_dir) try {
     refuse_data("{} is in no package; {}: {}", task.task, task.advice, destination.folder.string());
   }
   require_official(task, destination, "move it away, then get the task again");
-  create_folder(data_dir);
   const runtime::SignalWatch watch;
   const Incoming incoming(data_dir);
   const Place unpacked = look_in(task, unpack(task, incoming.folder(), watch));

@@ -4,7 +4,7 @@
 //   plot::Panel panel{.title = "protein", .x = {.label = "epoch"}, .y = {.label = "test loss", .log = true}};
 //   panel.series.push_back({.x = epochs, .y = raw, .style = plot::faded(colour)});
 //   panel.series.push_back({.name = "LEHI", .x = epochs, .y = plot::ema(raw, 0.3), .style = {.colour = colour}});
-//   train::publish_text(file, plot::to_svg({.panels = {panel}}));
+//   publish_text(file, plot::to_svg({.panels = {panel}}));
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "files/files.h"
 #include "report/curves.h"
 #include "report/rate_tables.h"
 #include "report/seed_tables.h"
@@ -13,7 +14,6 @@
 #include "study/stability.h"
 #include "train/config.h"
 #include "train/embedded.h"
-#include "train/files.h"
 #include "train/run_record.h"
 
 namespace lehi::report {
@@ -104,7 +104,7 @@ ordered_json optimizers_json(const Section& section, const Analysis& analysis) {
 
 std::string config_text(const StudyRun& run, const std::filesystem::path& study_directory) {
   try {
-    return train::read_text(study::run_file(run, study_directory, "config.toml"), largest_config);
+    return read_text(study::run_file(run, study_directory, "config.toml"), largest_config);
   } catch (const std::exception&) {
     return "";  // a run that has not started has none
   }

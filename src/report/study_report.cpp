@@ -6,9 +6,9 @@
 #include <exception>
 #include <iterator>
 
+#include "files/files.h"
 #include "report/rate_tables.h"
 #include "report/seed_tables.h"
-#include "train/files.h"
 
 namespace lehi::report {
 
@@ -47,7 +47,7 @@ Studies read_studies(const std::vector<std::string>& directories) {
         if (!run.finished() && !run.damaged && run.status != train::RunStatus::failed) study::read_run(run, directory);
       }
       studies.read.push_back({directory, std::move(study)});
-    } catch (const train::FileError& error) {
+    } catch (const FileError& error) {
       if (!first) first = std::current_exception();
       studies.problems.emplace_back(error.what());
     }

@@ -36,7 +36,7 @@ class Launcher {
   virtual ~Launcher() = default;
 
   /// Takes runs to be started in this order, as soon as there is room. Called when it is not busy. Throws
-  /// train::FileError, having started nothing, where they can't be.
+  /// FileError, having started nothing, where they can't be.
   virtual void start(const std::vector<std::string>& runs) = 0;
 
   /// True while a run runs or waits to.

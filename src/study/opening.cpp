@@ -10,13 +10,12 @@
 #include <chrono>
 #include <thread>
 
-#include "train/files.h"
+#include "files/files.h"
 
 namespace lehi::study {
 namespace fs = std::filesystem;
 namespace {
 
-using train::FileError;
 using train::RunStatus;
 
 // But for what a study that was killed at its first moment may have left, which goes away later.
@@ -85,9 +84,9 @@ std::optional<Study> find_study(const std::vector<PlannedRun>& plan, const Runne
 void write_beginning(const std::vector<PlannedRun>& plan, const fs::path& directory, const Study& study) {
   write_study(directory, study);
   for (const auto& run : plan) {
-    train::make_directories(directory / run.directory);
+    make_directories(directory / run.directory);
     const auto file = directory / run.directory / "config.toml";
-    if (!fs::exists(file)) train::publish_text(file, train::to_toml(run.config));
+    if (!fs::exists(file)) publish_text(file, train::to_toml(run.config));
   }
 }
 

@@ -33,7 +33,7 @@ struct PaperTask {
   std::map<std::string, std::vector<PaperStability>> stability;  ///< by optimizer; ptb only
 };
 
-/// By task. Throws train::FileError when the built-in file is damaged, which a test forbids.
+/// By task. Throws FileError when the built-in file is damaged, which a test forbids.
 const std::map<std::string, PaperTask>& paper_tables();
 
 /// Null when the paper has no such cell.

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "files/files.h"
 #include "study/json.h"
 #include "study/study.h"
-#include "train/files.h"
 #include "train/json_file.h"
 #include "train/metrics_log.h"
 
@@ -15,7 +15,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using nlohmann::json;
-using train::FileError;
 
 bool is_metric(const std::string& key) { return key.ends_with("_loss") || key.ends_with("_accuracy"); }
 

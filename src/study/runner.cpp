@@ -7,6 +7,7 @@
 #include <ostream>
 #include <set>
 
+#include "files/files.h"
 #include "runtime/message.h"
 #include "runtime/signals.h"
 #include "study/clock.h"
@@ -15,13 +16,11 @@
 #include "study/opening.h"
 #include "study/slurm_launcher.h"
 #include "study/two_phase.h"
-#include "train/files.h"
 
 namespace lehi::study {
 namespace fs = std::filesystem;
 namespace {
 
-using train::FileError;
 using train::RunStatus;
 
 std::unique_ptr<Launcher> make_launcher(const RunnerRequest& request, const StudyLock& lock) {
@@ -176,7 +175,7 @@ StudyOutcome run_study(const std::vector<PlannedRun>& plan, const RunnerRequest&
   if (!before || before->finished.empty() || request.retry_failed) request.check();
   const runtime::SignalWatch signals;
   const bool created = !fs::exists(request.directory);
-  train::make_directories(request.directory);
+  make_directories(request.directory);
   const StudyLock lock(request.directory);
   auto study = find_study(plan, request);  // again: another study may just have ended here
   const bool fresh = !study;
@@ -185,7 +184,7 @@ StudyOutcome run_study(const std::vector<PlannedRun>& plan, const RunnerRequest&
     study->seconds = request.seconds;
   }
   check_run_directories(request.directory, *study);
-  train::remove_leftovers(request.directory);
+  remove_leftovers(request.directory);
   auto candidates = second_phase_candidates(plan, request.seconds);
   const auto so_far = whole_plan(plan, *study, candidates);
   read_runs(request.directory, *study);

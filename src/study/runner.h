@@ -50,7 +50,7 @@ struct StudyOutcome {
 };
 
 /// Writes the directory (config.toml of every run, study.json) and runs the plan, then the second phase if there is
-/// one. Progress goes to `err`. Throws train::FileError, having written nothing, when the directory can't be written,
+/// one. Progress goes to `err`. Throws FileError, having written nothing, when the directory can't be written,
 /// holds something else, is in use by another study, or holds this study and `resume` is false.
 StudyOutcome run_study(const std::vector<PlannedRun>& plan, const RunnerRequest& request, std::ostream& err);
 

@@ -9,15 +9,13 @@
 #include <sstream>
 #include <string_view>
 
+#include "files/files.h"
 #include "runtime/message.h"
 #include "study/process.h"
-#include "train/files.h"
 #include "train/json_file.h"
 
 namespace lehi::study {
 namespace {
-
-using train::FileError;
 
 constexpr std::string_view kForgotten = "Invalid job id";
 

@@ -36,12 +36,12 @@ class SlurmSilence : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// train::FileError where Slurm's commands are not on the PATH, std::invalid_argument for options that sbatch would not
+/// FileError where Slurm's commands are not on the PATH, std::invalid_argument for options that sbatch would not
 /// take for options or that would send the runs where nobody looks for them.
 void check_slurm(const std::vector<std::string>& options);
 
 /// Submits `command` as an array of `tasks` tasks, at most `limit` of them at once (0: any number), and returns the
-/// job's number. train::FileError with sbatch's own words where it refuses.
+/// job's number. FileError with sbatch's own words where it refuses.
 std::string submit_array(const std::string& name, std::size_t tasks, std::size_t limit,
                          const std::vector<std::string>& options, const std::vector<std::string>& command);
 

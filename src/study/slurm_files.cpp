@@ -9,15 +9,13 @@
 #include <sstream>
 
 #include "distributed/launch.h"
+#include "files/files.h"
 #include "study/run_processes.h"
-#include "train/files.h"
 #include "train/json_file.h"
 
 namespace lehi::study {
 namespace fs = std::filesystem;
 namespace {
-
-using train::FileError;
 
 constexpr const char* kFolder = "slurm";
 constexpr const char* kRunsEnding = ".runs";
@@ -61,7 +59,7 @@ std::string script_text() {
 }
 
 std::vector<std::string> lines_of(const fs::path& path) {
-  std::istringstream text(train::read_text(path, kLargestList));
+  std::istringstream text(read_text(path, kLargestList));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   return lines;
@@ -72,7 +70,7 @@ std::vector<std::string> lines_of(const fs::path& path) {
 std::vector<SlurmArray> read_arrays(const fs::path& study_directory) {
   const auto folder = folder_of(study_directory);
   std::vector<SlurmArray> arrays;
-  for (const auto& file : train::list_directory(folder)) {
+  for (const auto& file : list_directory(folder)) {
     if (!file.ends_with(kRunsEnding)) continue;
     SlurmArray array{.name = fs::path(file).stem().string(), .runs = lines_of(folder / file), .job = ""};
     for (const auto& run : array.runs) {
@@ -99,16 +97,16 @@ SlurmArray write_array(const fs::path& study_directory, std::vector<std::string>
   const auto folder = folder_of(study_directory);
   std::random_device random;
   SlurmArray array{.name = fmt::format("lehi-{:08x}{:08x}", random(), random()), .runs = std::move(runs), .job = ""};
-  train::make_directories(folder);
-  train::publish_text(folder / "task.sh", script_text());
+  make_directories(folder);
+  publish_text(folder / "task.sh", script_text());
   std::string text;
   for (const auto& run : array.runs) (text += run) += '\n';
-  train::publish_text(folder / (array.name + kRunsEnding), text);
+  publish_text(folder / (array.name + kRunsEnding), text);
   return array;
 }
 
 void write_job(const fs::path& study_directory, const SlurmArray& array) {
-  train::publish_text(folder_of(study_directory) / (array.name + kJobEnding), array.job + "\n");
+  publish_text(folder_of(study_directory) / (array.name + kJobEnding), array.job + "\n");
 }
 
 void forget_array(const fs::path& study_directory, const SlurmArray& array) {
@@ -117,8 +115,8 @@ void forget_array(const fs::path& study_directory, const SlurmArray& array) {
   // The list last: it is what makes an array one that may still run.
   fs::remove(folder / (array.name + kJobEnding), ignored);
   fs::remove(folder / (array.name + kRunsEnding), ignored);
-  const auto left = train::list_directory(folder);
-  if (left.size() == 1 && left.front() == "task.sh") train::remove_tree(folder);
+  const auto left = list_directory(folder);
+  if (left.size() == 1 && left.front() == "task.sh") remove_tree(folder);
 }
 
 std::vector<std::string> array_command(const RunnerRequest& request, const SlurmArray& array) {

@@ -19,7 +19,7 @@ struct SlurmArray {
   std::string job;                ///< the number; "" when it is not known
 };
 
-/// The arrays that may still run. train::FileError for files that the study did not write.
+/// The arrays that may still run. FileError for files that the study did not write.
 std::vector<SlurmArray> read_arrays(const std::filesystem::path& study_directory);
 
 /// A new array with a name of its own, without a job yet; also writes the script.

@@ -7,18 +7,16 @@
 #include <cmath>
 #include <thread>
 
+#include "files/files.h"
 #include "study/clock.h"
 #include "study/json.h"
 #include "study/run_processes.h"
 #include "train/config.h"
-#include "train/files.h"
 #include "train/metrics_log.h"
 
 namespace lehi::study {
 namespace fs = std::filesystem;
 namespace {
-
-using train::FileError;
 
 constexpr double kFileSystemLag = 30.0;  // seconds until a file of another node is seen, at most
 constexpr int kDivergedCode = 4;         // of `lehi train`

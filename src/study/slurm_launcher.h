@@ -18,7 +18,7 @@ namespace lehi::study {
 
 class SlurmLauncher : public Launcher {
  public:
-  /// Looks for arrays of the study that still run; train::FileError when the controller can't say.
+  /// Looks for arrays of the study that still run; FileError when the controller can't say.
   explicit SlurmLauncher(const RunnerRequest& request);
 
   void start(const std::vector<std::string>& runs) override;
@@ -61,7 +61,7 @@ class SlurmLauncher : public Launcher {
   std::string wait_reason_;  ///< what was said of tasks that wait
 };
 
-/// For a study that is to run elsewhere: train::FileError while tasks of its arrays wait or run.
+/// For a study that is to run elsewhere: FileError while tasks of its arrays wait or run.
 void refuse_while_slurm_runs(const std::filesystem::path& study_directory);
 
 }  // namespace lehi::study

@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "files/files.h"
 #include "study/json.h"
-#include "train/files.h"
 
 namespace lehi::study {
 namespace {
-
-using train::FileError;
 
 constexpr std::string_view kWaiting = "waiting";
 

@@ -73,7 +73,7 @@ Study new_study(std::string kind, std::vector<std::string> command_line, const s
 /// A run that has not started.
 StudyRun waiting_run(const PlannedRun& planned);
 
-/// The run's directory and a file in it. train::FileError for a name that is not plain (is_safe_name) and for what is a
+/// The run's directory and a file in it. FileError for a name that is not plain (is_safe_name) and for what is a
 /// symbolic link: nothing that a study's files say makes the program read or write outside the study's directory.
 std::filesystem::path run_directory(const StudyRun& run, const std::filesystem::path& study_directory);
 std::filesystem::path run_file(const StudyRun& run, const std::filesystem::path& study_directory,
@@ -89,7 +89,7 @@ nlohmann::ordered_json to_json(const Study& study);
 
 void write_study(const std::filesystem::path& directory, const Study& study);
 
-/// train::FileError naming file and key where something is missing, of the wrong kind, or from a newer schema. An entry
+/// FileError naming file and key where something is missing, of the wrong kind, or from a newer schema. An entry
 /// of `runs` that can't be used does not throw: it becomes a `damaged` run.
 Study read_study(const std::filesystem::path& directory);
 

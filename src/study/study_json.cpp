@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "files/files.h"
 #include "study/json.h"
 #include "study/study.h"
-#include "train/files.h"
 #include "train/json_file.h"
 
 namespace lehi::study {
@@ -15,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
-using train::FileError;
 
 constexpr std::uint64_t kLargestStudy = std::uint64_t{1} << 28;
 constexpr std::array kStatuses = {train::RunStatus::running, train::RunStatus::done, train::RunStatus::diverged,
@@ -207,8 +206,8 @@ ordered_json to_json(const Study& study) {
 }
 
 void write_study(const std::filesystem::path& directory, const Study& study) {
-  train::publish_text(directory / kStudyFile,
-                      to_json(study).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  publish_text(directory / kStudyFile,
+               to_json(study).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 Study read_study(const std::filesystem::path& directory) {
@@ -220,7 +219,7 @@ Study read_study(const std::filesystem::path& directory) {
                     "left (--out)",
                     directory.string(), kStudyFile));
   }
-  const auto document = train::parse_json(train::read_text(path, kLargestStudy), where);
+  const auto document = train::parse_json(read_text(path, kLargestStudy), where);
   const auto schema = train::count_field(document, "schema", where);
   if (schema != Study::kSchema) {
     throw FileError(fmt::format("{}: 'schema' is {}, this lehi reads {}; use the lehi that wrote it", where, schema,

@@ -13,8 +13,8 @@
 #define TOML_ENABLE_FORMATTERS 1
 #include <toml++/toml.h>
 
+#include "files/files.h"
 #include "runtime/nearest.h"
-#include "train/files.h"
 
 namespace lehi::study {
 namespace {
@@ -190,7 +190,7 @@ std::vector<PlanRequest> parse_study_file(std::string_view text, const std::stri
 }
 
 std::vector<PlanRequest> read_study_file(const std::filesystem::path& file) {
-  return parse_study_file(train::read_text(file, kLargestStudyFile), file.string());
+  return parse_study_file(read_text(file, kLargestStudyFile), file.string());
 }
 
 const std::vector<std::string>& default_optimizers() {

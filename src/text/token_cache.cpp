@@ -74,9 +74,7 @@ TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer) {
       // Damaged: made again below.
     }
   }
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) data::refuse_data("folder {} can't be made: {}", folder.string(), error.message());
+  make_directories(folder);
   if (request.on_message) {
     request.on_message(fmt::format("tokenising {} ({:.1f} MB) with {}; kept in the cache at {}", request.file.string(),
                                    static_cast<double>(text.bytes().size()) / 1e6, name_of(tokenizer.kind()),

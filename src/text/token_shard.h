@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "files/files.h"
 #include "text/tokenizer.h"
 
 namespace lehi::text {
@@ -34,14 +34,9 @@ ShardHeader read_shard_header(std::string_view bytes, const std::string& where);
 class ShardWriter {
  public:
   /// In the folder of `file`, which must exist. What writers that were killed left there is removed.
-  ShardWriter(std::filesystem::path file, TokenizerKind kind);
-  ShardWriter(const ShardWriter&) = delete;
-  ShardWriter(ShardWriter&&) = delete;
-  ShardWriter& operator=(const ShardWriter&) = delete;
-  ShardWriter& operator=(ShardWriter&&) = delete;
-  ~ShardWriter();
+  ShardWriter(const std::filesystem::path& file, TokenizerKind kind);
 
-  /// Throws DataError when the disk takes no more, or for a token more than the format's 2^31 - 1.
+  /// Throws FileError when the disk takes no more, DataError for a token more than the format's 2^31 - 1.
   void write(std::span<const TokenId> ids);
   void publish();
   std::int64_t tokens() const { return tokens_; }
@@ -49,9 +44,7 @@ class ShardWriter {
  private:
   void flush();
 
-  std::filesystem::path file_;
-  std::string aside_;
-  int descriptor_ = -1;
+  PendingFile pending_;
   TokenizerKind kind_;
   std::int64_t tokens_ = 0;
   std::string buffer_;

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "files/files.h"
 #include "runtime/message.h"
 #include "train/crc32c.h"
-#include "train/files.h"
 #include "train/json_file.h"
 
 namespace lehi::train {

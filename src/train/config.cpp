@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <type_traits>
 
+#include "files/files.h"
 #include "runtime/message.h"
 #include "train/config_keys.h"
 #include "train/embedded.h"
-#include "train/files.h"
 
 namespace lehi::train {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "train/files.h"
+#include "files/files.h"
 
 namespace lehi::train {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "train/files.h"
+#include "files/files.h"
 
 namespace lehi::train {
 

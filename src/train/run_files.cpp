@@ -4,8 +4,8 @@
 
 #include <chrono>
 
+#include "files/files.h"
 #include "train/embedded.h"
-#include "train/files.h"
 
 namespace lehi::train {
 

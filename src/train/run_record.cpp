@@ -8,7 +8,7 @@
 #include <ctime>
 #include <utility>
 
-#include "train/files.h"
+#include "files/files.h"
 #include "train/json_file.h"
 
 namespace lehi::train {

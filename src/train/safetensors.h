@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/files.h"
+#include "files/files.h"
 
 namespace lehi::train {
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "files/files.h"
 #include "text/tokenizer.h"
-#include "train/files.h"
 #include "train/task_model.h"
 #include "train/weights.h"
 

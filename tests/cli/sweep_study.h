@@ -84,7 +84,7 @@ class SweepStudy : public ::testing::Test {
     const int directory = ::open((scratch / out).c_str(), O_RDONLY | O_CLOEXEC);
     if (directory >= 0) ::flock(directory, LOCK_EX);
     std::map<std::string, Seen> now;
-    for (const auto& name : train::list_directory(scratch / out)) {
+    for (const auto& name : list_directory(scratch / out)) {
       const auto run = scratch / out / name;
       if (!std::filesystem::exists(run / "run.json")) continue;
       auto& seen = now[name];

@@ -14,10 +14,10 @@
 #include <thread>
 
 #include "distributed/launch.h"
+#include "files/files.h"
 #include "support/network.h"
 #include "support/support.h"
 #include "train/checkpoint.h"
-#include "train/files.h"
 #include "train/run_record.h"
 #include "train/scratch.h"
 

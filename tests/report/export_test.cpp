@@ -48,7 +48,7 @@ TEST(ReportFigures, DrawSmoothedCurvesOverSeedsAndThePapersRates) {
   }
   runs.push_back(fake_run("adam", 0.1, 0, NAN));
   for (std::size_t i = 2; i < 4; ++i) {
-    train::make_directories(scratch / runs[i].directory);
+    make_directories(scratch / runs[i].directory);
     std::string lines;
     for (int epoch = 1; epoch <= 3; ++epoch) {
       lines += fmt::format(R"({{"step":{0},"epoch":{0},"train_loss":{1},"test_loss":{2}}})", epoch, 3.0 / epoch,

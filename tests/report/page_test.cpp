@@ -30,7 +30,7 @@ Studies one_study(const Scratch& scratch, std::vector<study::StudyRun> runs) {
 }
 
 void write_metrics(const Scratch& scratch, const study::StudyRun& run, const std::string& text) {
-  train::make_directories(scratch / run.directory);
+  make_directories(scratch / run.directory);
   spill(scratch / run.directory / "metrics.jsonl", text);
 }
 
@@ -167,7 +167,7 @@ TEST(ReportStudies, OneUnreadableDirectoryDoesNotHideTheOthers) {
   ASSERT_EQ(studies.problems.size(), 1U);
   EXPECT_THAT(studies.problems[0], HasSubstr("study.json"));
   EXPECT_THAT(to_markdown(study_report(studies, request)), HasSubstr("study.json"));
-  EXPECT_THROW(read_studies({damaged.path().string()}), train::FileError);
+  EXPECT_THROW(read_studies({damaged.path().string()}), FileError);
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ void write_config(const std::filesystem::path& directory, const study::StudyRun&
   config.optimizer.group.lr = run.lr;
   config.seed = config.optimizer.seed = run.seed;
   config.threads = 1;
-  train::make_directories(directory / run.directory);
-  train::publish_text(directory / run.directory / "config.toml", train::to_toml(config));
+  make_directories(directory / run.directory);
+  publish_text(directory / run.directory / "config.toml", train::to_toml(config));
 }
 
 std::string markdown_of(const Scratch& scratch, const study::Study& study) {

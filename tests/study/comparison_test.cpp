@@ -23,7 +23,7 @@ TEST(Comparison, CountsTimesAndSteps) {
   study.runs[0].result["step_seconds_min"] = 0.03;
   study.runs[1].result["step_seconds_min"] = 0.04;
   for (const auto& run : study.runs) {
-    train::make_directories(scratch / run.directory);
+    make_directories(scratch / run.directory);
     testing::spill(scratch / run.directory / "metrics.jsonl", testing::fake_metrics);
   }
   const auto comparison = compare_runs(study, scratch.path());
@@ -79,7 +79,7 @@ TEST(Comparison, ReachesABaselineSeedBySeed) {
   const std::vector<StudyRun> adam = {fake_run("adam", 0.1, 0, 0.5), fake_run("adam", 0.1, 1, 0.2),
                                       fake_run("adam", 0.1, 2, NAN)};
   for (const auto& run : ours) {
-    train::make_directories(scratch / run.directory);
+    make_directories(scratch / run.directory);
     testing::spill(scratch / run.directory / "metrics.jsonl", testing::fake_metrics);
   }
   const auto reached = reach_baseline({0.1, pointers_to(ours)}, {0.1, pointers_to(adam)}, "test_loss",

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "files/files.h"
 #include "study/study.h"
-#include "train/files.h"
 #include "train/json_file.h"
 
 namespace lehi::testing {

@@ -76,7 +76,7 @@ TEST_F(RunnerTest, GoesOnWithWhatAKilledStudyLeft) {
   const auto plan = plan_of({"lehi", "adam"});
   auto study = new_study("compare", {"lehi"}, plan);
   study.runs[0].status = train::RunStatus::running;  // as a study that was killed leaves it
-  train::make_directories(request_.directory);
+  make_directories(request_.directory);
   write_study(request_.directory, study);
   testing::spill(request_.directory / "study.json.tmp-1-1", "torn");
   request_.resume = true;
@@ -115,7 +115,7 @@ TEST_F(RunnerTest, RefusesWhatIsNotItsOwn) {
   testing::spill(scratch_ / "file", "x");
   request_.directory = scratch_ / "file";
   EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("is not a directory"));
-  train::make_directories(scratch_ / "full");
+  make_directories(scratch_ / "full");
   testing::spill(scratch_ / "full/letter", "x");
   request_.directory = scratch_ / "full";
   EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("something else"));
@@ -123,7 +123,7 @@ TEST_F(RunnerTest, RefusesWhatIsNotItsOwn) {
 }
 
 TEST_F(RunnerTest, RefusesADirectoryThatAnotherStudyRunsIn) {
-  train::make_directories(request_.directory);
+  make_directories(request_.directory);
   const int other = ::open(request_.directory.c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(other, LOCK_EX | LOCK_NB), 0);
   EXPECT_THAT(message_of([&] { run(plan_of({"lehi"})); }), HasSubstr("another lehi"));
@@ -132,7 +132,7 @@ TEST_F(RunnerTest, RefusesADirectoryThatAnotherStudyRunsIn) {
 }
 
 TEST_F(RunnerTest, WritesNothingWhenTheCheckFailsOrTheDirectoryIsReadOnly) {
-  request_.check = [] { throw train::FileError("no data"); };
+  request_.check = [] { throw FileError("no data"); };
   EXPECT_EQ(message_of([&] { run(plan_of({"lehi"})); }), "no data");
   EXPECT_THAT(scratch_.names(), SizeIs(0));
   request_.check = [] {};

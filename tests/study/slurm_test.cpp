@@ -48,7 +48,7 @@ class SlurmTest : public testing::StandInTest {
   /// A study that was killed while job 7 had its runs, all of them still in the queue.
   void leave_behind(const std::vector<PlannedRun>& plan, bool knows_its_job = true) {
     const auto study = new_study("compare", {"lehi"}, plan);
-    train::make_directories(request_.directory);
+    make_directories(request_.directory);
     write_study(request_.directory, study);
     auto array = write_array(request_.directory, directories(study));
     array.job = "7";
@@ -121,7 +121,7 @@ TEST_F(SlurmTest, WhatSlurmEndedHasFailedForItsReasonAndIsRetriedWhenAsked) {
   spill(slurm_ / "end-2", "NODE_FAIL None 0 0\n");
   spill(slurm_ / "end-3", "FAILED None 66 0\n");
   // A run that had time to save was ended by force all the same.
-  train::make_directories(request_.directory);
+  make_directories(request_.directory);
   const auto outcome = run(plan);
   EXPECT_THAT(ends_of(outcome.study), ElementsAre("failed", "failed", "failed", "failed"));
   EXPECT_EQ(outcome.study.runs[0].message, "Slurm ended its task 101_0: TIMEOUT (TimeLimit)");
@@ -140,7 +140,7 @@ TEST_F(SlurmTest, WhatSlurmEndedHasFailedForItsReasonAndIsRetriedWhenAsked) {
 TEST_F(SlurmTest, ARunThatSavedBeforeItsTimeLimitFailedToo) {
   const auto plan = plan_of({"lehi"});
   leave_behind(plan);
-  train::make_directories(request_.directory / plan[0].directory);
+  make_directories(request_.directory / plan[0].directory);
   std::filesystem::copy_file(tools_ / "interrupted.json", request_.directory / plan[0].directory / "run.json");
   spill(slurm_ / "next",
         "test -f \"$1/asked\" && echo 'TIMEOUT TimeLimit 0 15' > \"$1/task-7_0\"; touch \"$1/asked\"\n");

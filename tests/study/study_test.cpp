@@ -140,7 +140,7 @@ TEST(StudyFile, ARunIsWhatItsDirectorySays) {
   EXPECT_TRUE(run.windows.empty());
 
   const auto directory = scratch / run.directory;
-  train::make_directories(directory);
+  make_directories(directory);
   train::write_run_record(directory / "run.json", testing::fake_record(train::RunStatus::done));
   testing::spill(directory / "metrics.jsonl", testing::fake_metrics);
   read_run(run, scratch.path());
@@ -168,7 +168,7 @@ TEST(StudyFile, ARunWithDamagedFilesIsAFailedOne) {
   const Scratch scratch;
   const StudyRun before = fake_run("lehi", 0.1, 0, 1.0);
   const auto directory = scratch / before.directory;
-  train::make_directories(directory);
+  make_directories(directory);
   const auto read = [&] {
     StudyRun run = before;
     read_run(run, scratch.path());
@@ -212,7 +212,7 @@ TEST(StudyFile, ARunIsNotReadThroughALink) {
   EXPECT_EQ(status_text(run), "failed");
   EXPECT_THAT(run.message, HasSubstr("symbolic link"));
   std::filesystem::remove(scratch / run.directory);
-  train::make_directories(scratch / run.directory);
+  make_directories(scratch / run.directory);
   std::filesystem::create_symlink(elsewhere / "run.json", scratch / run.directory / "run.json");
   read_run(run, scratch.path());
   EXPECT_THAT(run.message, HasSubstr("symbolic link"));
@@ -228,7 +228,7 @@ TEST(StudyFile, ARunIsNotReadThroughALink) {
 TEST(StudyFile, CountsTheSpikesOfADivergedRunsLastStretch) {
   const Scratch scratch;
   StudyRun run = fake_run("lehi", 0.1, 0, 1.0);
-  train::make_directories(scratch / run.directory);
+  make_directories(scratch / run.directory);
   auto record = testing::fake_record(train::RunStatus::diverged);
   record.result["spikes"] = 7;
   record.result["grad_inf_norm"] = 1e5;
@@ -250,8 +250,8 @@ TEST(StudyFile, FindsHowAnotherPlanDiffers) {
   const auto plan = make_plan(request);
   const auto study = new_study("compare", {"lehi"}, plan);
   for (const auto& run : plan) {
-    train::make_directories(scratch / run.directory);
-    train::publish_text(scratch / run.directory / "config.toml", train::to_toml(run.config));
+    make_directories(scratch / run.directory);
+    publish_text(scratch / run.directory / "config.toml", train::to_toml(run.config));
   }
   EXPECT_EQ(plan_difference(scratch.path(), study, plan), "");
   EXPECT_EQ(read_plan(scratch.path(), study).size(), 2U);

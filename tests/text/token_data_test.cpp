@@ -216,8 +216,8 @@ TEST_F(Tokens, TextThatChangesWhileItIsTokenisedIsNotKept) {
 }
 
 TEST_F(Tokens, LeftoversOfKilledWritersAreRemovedAndThoseOfLivingOnesStay) {
-  const auto dead = folder_.write(".a.bin.aside-abcdef", "x");
-  const auto alive = folder_.write(".b.bin.aside-abcdef", "x");
+  const auto dead = folder_.write("a.bin.tmp-123-0", "x");
+  const auto alive = folder_.write("b.bin.tmp-123-0", "x");
   const int descriptor = ::open(alive.c_str(), O_RDONLY);
   ASSERT_EQ(flock(descriptor, LOCK_EX), 0);
   write_tokens(folder_.write("t.txt", "a"), "text", gpt2_, folder_.path() / "o.bin");

@@ -5,8 +5,8 @@
 
 #include <limits>
 
+#include "files/files.h"
 #include "support/support.h"
-#include "train/files.h"
 
 namespace lehi::train {
 namespace {

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "train/files.h"
+#include "files/files.h"
 
 namespace lehi::testing {
 
@@ -64,7 +64,7 @@ inline void expect_every_cut_refused(const std::filesystem::path& path, const st
     try {
       read();
       ADD_FAILURE() << path << " cut to " << size << " of " << whole.size() << " bytes was accepted";
-    } catch (const train::FileError& error) {
+    } catch (const FileError& error) {
       EXPECT_NE(std::string(error.what()).find(path.string()), std::string::npos) << error.what();
     }
   }
@@ -81,7 +81,7 @@ inline void expect_every_flip_survived(const std::filesystem::path& path, const 
       spill(path, changed);
       try {
         read();
-      } catch (const train::FileError& error) {
+      } catch (const FileError& error) {
         EXPECT_NE(std::string(error.what()).find(path.string()), std::string::npos) << error.what();
       }
     }

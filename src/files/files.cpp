@@ -1,4 +1,4 @@
-#include "train/files.h"
+#include "files/files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-namespace lehi::train {
+namespace lehi {
 namespace fs = std::filesystem;
 namespace {
 
@@ -66,6 +66,16 @@ fs::path aside_name(const fs::path& path) {
 bool is_aside_name(const std::string& name) {
   static const std::regex pattern(R"(.+\.tmp-\d+-\d+)");
   return std::regex_match(name, pattern);
+}
+
+/// Whether the process that writes this file aside still lives; it holds a lock then. Where a file system has no locks,
+/// nobody seems to.
+bool is_being_written(const fs::path& path) {
+  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
+  if (descriptor < 0) return false;
+  const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(descriptor);
+  return locked;
 }
 
 /// Syncs a file or a directory by name.
@@ -152,6 +162,16 @@ void OutputFile::write(std::string_view bytes) {
   size_ += bytes.size();
 }
 
+void OutputFile::write_at(std::uint64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto written =
+        uninterrupted([&] { return ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+    if (written < 0) throw FileError("write", path_, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+}
+
 void OutputFile::sync() {
   if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) throw FileError("sync", path_, errno);
 }
@@ -159,6 +179,22 @@ void OutputFile::sync() {
 void OutputFile::close() {
   // Never repeated after EINTR: Linux has closed the descriptor even then.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) throw FileError("close", path_, errno);
+}
+
+PendingFile::PendingFile(fs::path path) : path_(std::move(path)), file_(aside_name(path_), OutputFile::Mode::create) {
+  ::flock(file_.descriptor_, LOCK_EX | LOCK_NB);
+}
+
+PendingFile::~PendingFile() {
+  if (!published_) ::unlink(file_.path().c_str());
+}
+
+void PendingFile::publish() {
+  file_.sync();
+  file_.close();
+  rename_path(file_.path(), path_);
+  published_ = true;
+  sync_path(parent_of(path_), true);
 }
 
 InputFile::InputFile(fs::path path) : path_(std::move(path)) {
@@ -206,21 +242,19 @@ std::string read_text(const fs::path& path, std::uint64_t limit) {
 }
 
 void publish_file(const fs::path& path, const std::function<void(OutputFile&)>& fill) {
-  OutputFile file(aside_name(path), OutputFile::Mode::create);
-  try {
-    fill(file);
-    file.sync();
-    file.close();
-    rename_path(file.path(), path);
-  } catch (...) {
-    ::unlink(file.path().c_str());
-    throw;
-  }
-  sync_path(parent_of(path), true);
+  PendingFile pending(path);
+  fill(pending.file());
+  pending.publish();
 }
 
 void publish_text(const fs::path& path, std::string_view text) {
   publish_file(path, [&](OutputFile& file) { file.write(text); });
+}
+
+void publish_existing(const fs::path& from, const fs::path& path) {
+  sync_path(from, false);
+  rename_path(from, path);
+  sync_path(parent_of(path), true);
 }
 
 void publish_directory(const fs::path& path, const std::function<void(const fs::path&)>& fill) {
@@ -283,11 +317,11 @@ DirectoryLock::~DirectoryLock() { ::close(descriptor_); }
 int remove_leftovers(const fs::path& directory) {
   int count = 0;
   for (const auto& name : list_directory(directory)) {
-    if (!is_aside_name(name)) continue;
+    if (!is_aside_name(name) || is_being_written(directory / name)) continue;
     remove_path(directory / name);
     ++count;
   }
   return count;
 }
 
-}  // namespace lehi::train
+}  // namespace lehi

@@ -1,6 +1,7 @@
-// The only place of this room that touches the disk. What is published appears whole or not at all, also after a crash:
+// The only place of the program that writes files. What is published appears whole or not at all, also after a crash:
 // it is written aside in the same directory, synced, renamed, and the directory is synced. A failure leaves no
-// temporary behind; what a killed process leaves is named so that remove_leftovers() finds it.
+// temporary behind; what a killed process leaves is named so that remove_leftovers() finds it. Nothing else in src/ may
+// open a file for writing: tests/faults fails every one of these calls in turn.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lehi::train {
+namespace lehi {
 
 /// A file that could not be read or written, or whose contents are damaged: one sentence that names it.
 class FileError : public std::runtime_error {
@@ -35,15 +36,37 @@ class OutputFile {
 
   /// One write call (more only where the system takes less). A failed write takes back what it had written.
   void write(std::string_view bytes);
+  /// Over bytes that were written before.
+  void write_at(std::uint64_t offset, std::string_view bytes);
   void sync();
   void close();  ///< says what the destructor would have to swallow
 
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  friend class PendingFile;
   std::filesystem::path path_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
+};
+
+/// A file that is written aside and appears under its name, whole and synced, at publish(); without that, never. Holds
+/// a lock on what it writes, so that remove_leftovers() of another process leaves it alone.
+class PendingFile {
+ public:
+  explicit PendingFile(std::filesystem::path path);
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+  ~PendingFile();
+
+  OutputFile& file() { return file_; }
+  const std::filesystem::path& path() const { return path_; }  ///< the name that it will have
+  void publish();
+
+ private:
+  std::filesystem::path path_;
+  OutputFile file_;
+  bool published_ = false;
 };
 
 /// A regular file that bytes are read from.
@@ -75,6 +98,9 @@ std::string read_text(const std::filesystem::path& path, std::uint64_t limit);
 void publish_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& fill);
 void publish_text(const std::filesystem::path& path, std::string_view text);
 
+/// Gives a finished file of the same file system its name.
+void publish_existing(const std::filesystem::path& from, const std::filesystem::path& path);
+
 /// Replaces the directory `path` by one whose files `fill` writes into the directory it is given.
 void publish_directory(const std::filesystem::path& path,
                        const std::function<void(const std::filesystem::path&)>& fill);
@@ -102,7 +128,8 @@ class DirectoryLock {
   int descriptor_ = -1;
 };
 
-/// Removes what interrupted writers left in a directory that no other process writes to; returns how many.
+/// Removes what writers that are gone left in a directory; returns how many. Directories are not locked while they are
+/// written aside, so where they are, no other process may write.
 int remove_leftovers(const std::filesystem::path& directory);
 
-}  // namespace lehi::train
+}  // namespace lehi

@@ -1,4 +1,4 @@
-#include "train/files.h"
+#include "files/files.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 #include "support/support.h"
 #include "train/scratch.h"
 
-namespace lehi::train {
+namespace lehi {
 namespace {
 
 using lehi::testing::message_of;
@@ -196,4 +196,4 @@ TEST(ReadText, RefusesWhatIsMissingTooLargeOrNoFile) {
 }
 
 }  // namespace
-}  // namespace lehi::train
+}  // namespace lehi
