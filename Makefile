@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-web format check-format tidy sanitize install clean
+.PHONY: help setup build demo test test-web format check-format tidy sanitize sanitize-memory sanitize-threads install clean
 
 JOBS ?= $(shell scripts/jobs)
 PREFIX ?= /usr/local
@@ -17,6 +17,10 @@ setup:  ## install the Debian packages that are missing
 # Ninja runs CMake again by itself when a list file changes, so configuring once is enough.
 build/%/build.ninja: CMakePresets.json | setup
 	cmake --preset $*
+
+build/tsan/build.ninja: CMakePresets.json | setup
+	@scripts/setup libomp-14-dev
+	cmake --preset tsan
 
 build: build/release/build.ninja  ## the library, the program at build/release/lehi, the tests and the examples
 	cmake --build --preset release --parallel $(JOBS)
@@ -34,9 +38,18 @@ test-web: build/release/build.ninja  ## the report page in Chromium, with a repo
 	cmake --build --preset release --parallel $(JOBS) --target lehi_program
 	scripts/web-test build/release/lehi
 
-sanitize: build/asan/build.ninja  ## the fast tests under the address and undefined-behaviour sanitizers
+sanitize: sanitize-memory sanitize-threads  ## the fast tests under the sanitizers
+
+sanitize-memory: build/asan/build.ninja  ## the fast tests under the address, leak and undefined-behaviour sanitizers
 	cmake --build --preset asan --parallel $(JOBS)
 	scripts/test asan --label-regex fast --parallel $(JOBS)
+
+# Where there are threads of ours: the kernels' loops, ranks, servers, writers, studies.
+threaded := kernels loss layers model optim files distributed serve study train
+
+sanitize-threads: build/tsan/build.ninja  ## the tests of what has threads under the thread sanitizer
+	cmake --build --preset tsan --parallel $(JOBS) --target $(threaded:%=lehi_%_tests)
+	scripts/test tsan --parallel $(JOBS) --tests-regex '^($(subst $() ,|,$(strip $(threaded))))$$'
 
 format: setup  ## rewrite the sources in the project's format
 	git ls-files -z -- $(ours) | xargs -0 clang-format -i

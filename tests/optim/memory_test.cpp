@@ -1,21 +1,17 @@
 // Buffers are reused and graphs are freed: 10,000 steps hold no more memory than 1,000.
+#include "support/memory.h"
+
 #include "optim/fixtures.h"
 
 namespace lehi::testing {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;  // it keeps freed memory in quarantine on purpose
-#else
-constexpr bool kSanitized = false;
-#endif
 
 // A step that kept its graph, or one buffer, would hold at least 1 KiB a step: 9 MiB over the steps between. The
 // allocator's own movements are far below 2 MiB.
 constexpr std::int64_t kAllowedGrowth = 2 << 20;
 
 TEST(Memory, TenThousandStepsHoldNoMoreThanOneThousand) {
-  if (kSanitized) GTEST_SKIP() << "the address sanitizer holds on to freed memory";
+  if (kAddressSanitizer) GTEST_SKIP() << "the address sanitizer holds on to freed memory";
   const auto problem = make_problem("network", torch::kFloat32);
   const auto weights = fresh(problem.start);
   const auto others = fresh(problem.start);
