@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-web format check-format tidy sanitize sanitize-memory sanitize-threads install clean
+.PHONY: help setup build demo test test-web format check-format tidy sanitize sanitize-memory sanitize-threads leaks install clean
 
 JOBS ?= $(shell scripts/jobs)
 PREFIX ?= /usr/local
@@ -50,6 +50,10 @@ threaded := kernels loss layers model optim files distributed serve study train
 sanitize-threads: build/tsan/build.ninja  ## the tests of what has threads under the thread sanitizer
 	cmake --build --preset tsan --parallel $(JOBS) --target $(threaded:%=lehi_%_tests)
 	scripts/test tsan --parallel $(JOBS) --tests-regex '^($(subst $() ,|,$(strip $(threaded))))$$'
+
+leaks: build/release/build.ninja  ## every small preset, trained to its end under the leak sanitizer
+	cmake --build --preset release --parallel $(JOBS) --target lehi_program
+	scripts/leaks build/release/lehi
 
 format: setup  ## rewrite the sources in the project's format
 	git ls-files -z -- $(ours) | xargs -0 clang-format -i
