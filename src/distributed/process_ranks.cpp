@@ -173,6 +173,7 @@ class C10dRanks final : public ProcessRanks {
     Tensor length = torch::scalar_tensor(static_cast<std::int64_t>(text.size()), torch::kInt64);
     spread(length);
     Tensor bytes = torch::zeros({length.item<std::int64_t>()}, torch::kUInt8);
+    if (bytes.numel() == 0) return "";  // no memory is behind it then
     if (rank() == 0) std::memcpy(bytes.data_ptr(), text.data(), text.size());
     spread(bytes);
     return {static_cast<const char*>(bytes.data_ptr()), static_cast<std::size_t>(bytes.numel())};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <utility>
 
 #include "support/support.h"
 #include "train/checkpoint.h"
@@ -34,8 +35,9 @@ class RunFixture : public ::testing::Test {
   RunOutcome run_until(std::int64_t step, const RunConfig& config, const std::string& name) {
     auto asked = request(config, name);
     asked.resume = true;
-    asked.on_progress = [step](const Progress& progress) {
-      if (progress.step >= step) std::raise(SIGTERM);
+    asked.on_progress = [step, raised = false](const Progress& progress) mutable {
+      // Once: a second signal ends a process at once, and a slow run reports again before it has stopped.
+      if (progress.step >= step && !std::exchange(raised, true)) std::raise(SIGTERM);
     };
     return run_training(asked);
   }
