@@ -120,8 +120,6 @@ inline PlainRow plain_cross_entropy(const std::vector<Real>& p, const std::vecto
 inline std::vector<Real> plain_probe(const PlainRow& row, Probe probe, Real factor, const std::vector<double>& signs) {
   const std::size_t n = row.s.size();
   std::vector<Real> v(n, 0);
-  Real mix = 0;
-  for (std::size_t k = 0; k < n; ++k) mix += std::sqrt(row.s[k]) * signs[k];
   for (std::size_t i = 0; i < n; ++i) {
     const Real diagonal = std::sqrt(row.s[i] * row.others[i]);
     if (probe == Probe::diagonal) v[i] = diagonal;
@@ -132,8 +130,9 @@ inline std::vector<Real> plain_probe(const PlainRow& row, Probe probe, Real fact
       }
     }
     if (probe == Probe::gauss_newton) {
-      // sqrt(s_i) r_i - s_i (its own part + the others'), the own parts joined: r_i sqrt(s_i) (1 - s_i).
-      v[i] = std::sqrt(row.s[i]) * signs[i] * row.others[i] - row.s[i] * (mix - std::sqrt(row.s[i]) * signs[i]);
+      Real others = 0;
+      for (std::size_t k = 0; k < n; ++k) others += k == i ? 0 : std::sqrt(row.s[k]) * signs[k];
+      v[i] = std::sqrt(row.s[i]) * signs[i] * row.others[i] - row.s[i] * others;
     }
     v[i] *= factor;
   }
