@@ -129,7 +129,8 @@ inline void plain_step(const Recipe& recipe, const GroupOptions& o, const Refres
       const double divisor = o.rho * correction * kept + o.eps;  // B = 1 here
       step = x.m == 0.0 ? 0.0 : std::clamp(x.m / divisor, -1.0, 1.0);
       // Far beyond the clip the rounding of m does not show; elsewhere all of it does.
-      step_size = std::abs(x.m) > 2.0 * divisor && std::abs(x.m) > 1e-3 * x.m_size ? 1.0 : x.m_size / divisor;
+      step_size =
+          std::abs(x.m) > 2.0 * divisor && std::abs(x.m) > 1e-3 * x.m_size ? 1.0 : plain_quotient(x.m_size, divisor);
       break;
     }
     case Rule::sgd:

@@ -14,6 +14,7 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace lehi::testing {
@@ -40,7 +41,7 @@ inline void expect_always(int cases, const std::function<std::string()>& propert
         const std::string complaint = property();
         if (!complaint.empty()) RC_FAIL(complaint);
       },
-      rc::detail::TestMetadata(), parameters, listener);
+      rc::detail::TestMetadata(), parameters, listener, std::unordered_map<std::string, rc::detail::Reproduce>());
   if (result.is<rc::detail::SuccessResult>()) return;
   std::ostringstream text;
   rc::detail::printResultMessage(result, text);
