@@ -213,7 +213,9 @@ class Optimizer : public torch::optim::Optimizer {
   struct Measured {
     double squares = 0.0;
     std::vector<double> largest;  // |g_i|, of each group
-    std::string culprit;          // the first parameter that is not finite
+    std::string trouble;          // the first parameter's g or s that is not finite, or too large to be squared
+    double excess = 0.0;          // the largest g that is squared, over what its square can be
+    std::string excessive;        // whose
   };
 
   const Tensors& all_parameters();
@@ -242,8 +244,9 @@ class Optimizer : public torch::optim::Optimizer {
   double step_during_pull_back(const Term& term, const Refresh& refresh, const Differentiable& network);
   void begin_report(const Pulled& pulled, const Refresh& refresh, bool second);
   double apply(const Pulled& pulled, const Refresh& refresh);
-  void measure(const Pulled& pulled, std::size_t index, Measured& measured) const;
+  void measure(const Pulled& pulled, std::size_t index, const Refresh& refresh, Measured& measured) const;
   bool report_norms(const Pulled& pulled, const Measured& measured);
+  double norm_by_parts(const Pulled& pulled, double largest) const;
   double skip_step(double value);
   void update_parameter(const Pulled& pulled, std::size_t index, const Refresh& refresh);
   double finish_step(const Pulled& pulled);

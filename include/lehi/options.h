@@ -19,16 +19,16 @@ namespace lehi {
 /// A rule reads those that its equations name (lehi/recipe.h) and ignores the rest.
 class GroupOptions : public torch::optim::OptimizerCloneableOptions<GroupOptions> {
  public:
-  double lr = 1e-3;              ///< >= 0
+  double lr = 1e-3;              ///< [0, 1e18]
   double beta1 = 0.9;            ///< [0, 1): decay of m
   double beta2 = 0.999;          ///< [0, 1): decay of v; torch's alpha for rmsprop
   double eps = 1e-8;             ///< >= 0; > 0 for adam_simplified
-  double weight_decay = 0.0;     ///< >= 0, decoupled
+  double weight_decay = 0.0;     ///< [0, 1e18], decoupled
   double momentum = 0.0;         ///< [0, 1]: sgd and rmsprop
   double dampening = 0.0;        ///< [0, 1]: sgd
   bool nesterov = false;         ///< sgd; needs momentum > 0 and dampening 0
   double momentum_decay = 4e-3;  ///< >= 0: nadam
-  double rho = 0.05;             ///< > 0: sophia's clipping constant
+  double rho = 0.05;             ///< (0, 1e18]: sophia's clipping constant
 
   GroupOptions() = default;
   explicit GroupOptions(double rate) : lr(rate) {}
@@ -42,7 +42,8 @@ class GroupOptions : public torch::optim::OptimizerCloneableOptions<GroupOptions
 /// Throws std::invalid_argument naming the first number out of range, its value and the range.
 void check(const GroupOptions& options, Rule rule);
 
-/// What to do when a gradient or probe is NaN or infinite. Whichever it is, the step's report says so.
+/// What to do when a gradient or probe is NaN or infinite, or so large that the sum of its squares would be infinite in
+/// the state's dtype, where it would hold the weight still for ever. Whichever it is, the step's report says so.
 ///   raise    throw NonFiniteError naming the parameter and the step; weights and state untouched
 ///   skip     leave weights and state untouched and go on
 ///   record   apply the step all the same; the report counts it (how the paper's stability table is made)

@@ -14,8 +14,8 @@ namespace lehi {
 ///   alternate              refreshes 2, 4, 6, ... use the gradient itself instead of the probe (LEHIBRID)
 ///   every = n, dense = d   steps 1..d each refresh, then every n-th step, starting with d + 1 (amortised)
 struct Schedule {
-  std::int64_t every = 1;  ///< >= 1
-  std::int64_t dense = 0;  ///< >= 0
+  std::int64_t every = 1;  ///< 1 to 2^40
+  std::int64_t dense = 0;  ///< 0 to 2^40
   bool alternate = false;
 };
 

@@ -137,14 +137,26 @@ struct FocalFormula {
     const Parts x = parts(p, y);
     return x.factor * x.q * (gamma * gamma * x.q * x.loss + x.other * (2.0 * gamma + 1.0 - gamma * x.loss));
   }
-  double root(double p, double y) const { return std::sqrt(std::abs(second(p, y))); }
+  double root(double p, double y) const {
+    const Parts x = parts(p, y);
+    const bool right = (y == 1.0) == (p >= 0.0) || p == 0.0;  // t >= 0
+    const double e = std::exp(-std::abs(p));
+    const double slope = 2.0 * gamma + 1.0 - gamma * x.loss;
+    // d2l/dt2 over (1-q)^gamma and e, whose roots do not underflow with them; L / e is 1 in the limit.
+    const double ratio = e > 0.0 ? x.loss / e : 1.0;
+    const double rest = right ? x.q * (gamma * gamma * x.q * ratio + slope / (1.0 + e))
+                              : (gamma * gamma * x.q * x.loss + x.other * slope) / (1.0 + e);
+    return std::exp(-0.5 * (std::abs(p) + gamma * x.minus_log_other)) * std::sqrt(x.weight * std::abs(rest));
+  }
 
  private:
   struct Parts {
-    double q;       // sigma(t)
-    double other;   // 1 - q
-    double loss;    // -log q
-    double factor;  // a (1-q)^gamma
+    double q;                // sigma(t)
+    double other;            // 1 - q
+    double loss;             // -log q
+    double factor;           // a (1-q)^gamma
+    double weight;           // a
+    double minus_log_other;  // -log(1-q)
   };
   Parts parts(double p, double y) const {
     const double t = y == 1.0 ? p : -p;
@@ -153,8 +165,13 @@ struct FocalFormula {
     const double smaller = e / (1.0 + e);
     const double log_sum = std::log1p(e);
     const double minus_log_other = std::max(t, 0.0) + log_sum;
-    return {t >= 0.0 ? larger : smaller, t >= 0.0 ? smaller : larger, std::max(-t, 0.0) + log_sum,
-            (y == 1.0 ? alpha : 1.0 - alpha) * std::exp(-gamma * minus_log_other)};
+    const double weight = y == 1.0 ? alpha : 1.0 - alpha;
+    return {t >= 0.0 ? larger : smaller,
+            t >= 0.0 ? smaller : larger,
+            std::max(-t, 0.0) + log_sum,
+            weight * std::exp(-gamma * minus_log_other),
+            weight,
+            minus_log_other};
   }
 };
 

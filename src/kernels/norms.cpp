@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/vector_math.h"
@@ -76,30 +77,41 @@ Norms contiguous_norms(const T* x, std::int64_t size) {
 }
 
 template <class T>
-LEHI_CLONES bool chunk_is_finite(const T* x, std::int64_t size) {
-  return all_finite(x, size);
+LEHI_CLONES bool chunk_is_within(const T* x, std::int64_t size, T limit) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  Bits beyond = 0;
+  for (std::int64_t i = 0; i < size; ++i) beyond |= std::abs(x[i]) <= limit ? Bits{0} : Bits{1};  // NaN is beyond, too
+  return beyond == 0;
 }
 
 template <class T>
-bool contiguous_is_finite(const T* x, std::int64_t size) {
-  std::atomic<bool> finite = true;
+bool contiguous_is_within(const T* x, std::int64_t size, double limit) {
+  const T nearest = static_cast<T>(std::min(limit, static_cast<double>(std::numeric_limits<T>::max())));
+  std::atomic<bool> within = true;
   at::parallel_for(0, size, 4 * chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end && finite; i += chunk) {
-      if (!chunk_is_finite(x + i, std::min(chunk, end - i))) finite = false;
+    for (std::int64_t i = begin; i < end && within; i += chunk) {
+      if (!chunk_is_within(x + i, std::min(chunk, end - i), nearest)) within = false;
     }
   });
-  return finite;
+  return within;
 }
 
 }  // namespace
 
-bool is_finite(const torch::Tensor& tensor) {
+bool is_within(const torch::Tensor& tensor, double limit) {
   if (tensor.is_cpu() && tensor.is_contiguous()) {
-    if (tensor.scalar_type() == torch::kFloat32) return contiguous_is_finite(tensor.data_ptr<float>(), tensor.numel());
-    if (tensor.scalar_type() == torch::kFloat64) return contiguous_is_finite(tensor.data_ptr<double>(), tensor.numel());
+    if (tensor.scalar_type() == torch::kFloat32) {
+      return contiguous_is_within(tensor.data_ptr<float>(), tensor.numel(), limit);
+    }
+    if (tensor.scalar_type() == torch::kFloat64) {
+      return contiguous_is_within(tensor.data_ptr<double>(), tensor.numel(), limit);
+    }
   }
-  return norms(tensor).finite;
+  const Norms found = norms(tensor);
+  return found.finite && found.largest <= limit;
 }
+
+bool is_finite(const torch::Tensor& tensor) { return is_within(tensor, std::numeric_limits<double>::max()); }
 
 Norms norms(const torch::Tensor& tensor) {
   const torch::NoGradGuard no_grad;

@@ -13,7 +13,10 @@ struct Norms {
 
 Norms norms(const torch::Tensor& tensor);
 
-/// No NaN, no infinity: a pass that costs less than norms().
+/// No NaN, and no entry beyond `limit`, which is finite: a pass that costs less than norms().
+bool is_within(const torch::Tensor& tensor, double limit);
+
+/// No NaN, no infinity.
 bool is_finite(const torch::Tensor& tensor);
 
 }  // namespace lehi::kernels

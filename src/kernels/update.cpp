@@ -50,6 +50,11 @@ LEHI_INLINE T fed_value(const Arrays<T>& a, const Scalars<T>& c, std::int64_t i,
   return std::max(s * s, g * g);
 }
 
+template <class T>
+LEHI_INLINE T quotient(T numerator, T denominator) {
+  return denominator == T(0) ? T(0) : numerator / denominator;
+}
+
 template <Form form, Feed feed, bool has_m, bool has_max, class T>
 LEHI_CLONES void sweep(const Arrays<T>& a, const Scalars<T>& c, std::int64_t begin, std::int64_t end) {
 #pragma GCC ivdep  // the arrays are different tensors
@@ -70,15 +75,16 @@ LEHI_CLONES void sweep(const Arrays<T>& a, const Scalars<T>& c, std::int64_t beg
     T m = 0;
     if constexpr (has_m) {
       T in = c.m_gain * g;
-      if constexpr (form == Form::quotient) in = g / (c.v_scale * std::sqrt(v) + c.eps);
+      if constexpr (form == Form::quotient) in = quotient(g, c.v_scale * std::sqrt(v) + c.eps);
       m = c.m_decay * a.m[i] + in;
       a.m[i] = m;
     }
     T step = 0;
-    if constexpr (form == Form::scaled) step = (c.m_rate * m + c.g_rate * g) / (c.v_scale * std::sqrt(v) + c.eps);
-    if constexpr (form == Form::root_sum) step = c.m_rate * m / std::sqrt(v + c.eps);
+    if constexpr (form == Form::scaled) step = quotient(c.m_rate * m + c.g_rate * g, c.v_scale * std::sqrt(v) + c.eps);
+    if constexpr (form == Form::root_sum) step = quotient(c.m_rate * m, std::sqrt(v + c.eps));
     if constexpr (form == Form::clipped) {
-      const T ratio = m / (c.v_scale * v + c.eps);
+      const T scale = c.v_scale * v + c.eps;
+      const T ratio = m == T(0) && scale == T(0) ? T(0) : m / scale;
       step = c.m_rate * (ratio < T(-1) ? T(-1) : (ratio > T(1) ? T(1) : ratio));
     }
     if constexpr (form == Form::linear) step = c.m_rate * m + c.g_rate * g;

@@ -14,6 +14,9 @@
 //   clipped     m_rate clamp(m / (v_scale V + eps), -1, 1)          sophia
 //   linear      m_rate m + g_rate g                                 sgd, and radam's first steps (v is fed all the
 //   same) quotient    m <- m_decay m + g / (v_scale sqrt(V) + eps); m_rate m      rmsprop with momentum
+//
+// A quotient whose denominator is 0 counts as 0 (eps = 0, and a v that is 0 or too small to be told from it: without a
+// scale a weight keeps still); clipped, it is m's sign.
 #pragma once
 
 #include <torch/types.h>

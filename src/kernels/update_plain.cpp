@@ -14,17 +14,23 @@ Tensor fed_value(const UpdateTensors& t, const UpdateCoefficients& c, const Tens
   return torch::max(s * s, g * g);
 }
 
+Tensor quotient(const Tensor& numerator, const Tensor& denominator) {
+  return (numerator / denominator).masked_fill(denominator == 0.0, 0.0);
+}
+
 Tensor step_of(const UpdateCoefficients& c, const Tensor& g, const Tensor& m, const Tensor& v) {
   switch (c.form) {
     case Form::scaled: {
       Tensor numerator = c.g_rate * g;
       if (m.defined()) numerator = c.m_rate * m + numerator;
-      return numerator / (c.v_scale * v.sqrt() + c.eps);
+      return quotient(numerator, c.v_scale * v.sqrt() + c.eps);
     }
     case Form::root_sum:
-      return c.m_rate * m / (v + c.eps).sqrt();
+      return quotient(c.m_rate * m, (v + c.eps).sqrt());
     case Form::clipped:
-      return c.m_rate * (m / (c.v_scale * v + c.eps)).clamp(-1.0, 1.0);
+      return c.m_rate * (m / (c.v_scale * v + c.eps))
+                            .masked_fill((m == 0.0) & (c.v_scale * v + c.eps == 0.0), 0.0)
+                            .clamp(-1.0, 1.0);
     case Form::linear:
       return m.defined() ? c.m_rate * m + c.g_rate * g : c.g_rate * g;
     case Form::quotient:
@@ -49,7 +55,7 @@ void update_plain(const UpdateTensors& t, const UpdateCoefficients& c) {
     }
   }
   if (t.m.defined()) {
-    const Tensor in = c.form == Form::quotient ? g / (c.v_scale * v.sqrt() + c.eps) : c.m_gain * g;
+    const Tensor in = c.form == Form::quotient ? quotient(g, c.v_scale * v.sqrt() + c.eps) : c.m_gain * g;
     t.m.mul_(c.m_decay).add_(in);
   }
   t.w.copy_(t.w.to(dtype) * c.w_decay - step_of(c, g, t.m, v));

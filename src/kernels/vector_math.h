@@ -55,8 +55,8 @@ struct ExpConstants<double> {
                                               0.16666666666666433,    0.5};
 };
 
-/// exp(x) for x <= 0, to 1.02 units in the last place; larger x counts as 0, and where exp(x) comes
-/// near the smallest normal number the result is 0. exp(x) = 2^k exp(r) with |r| <= log(2)/2: adding and
+/// exp(x) for x <= 0, to 1.02 units in the last place; larger x counts as 0, where exp(x) comes near the smallest
+/// normal number the result is 0, and NaN stays NaN. exp(x) = 2^k exp(r) with |r| <= log(2)/2: adding and
 /// subtracting 1.5 times a power of two rounds x / log 2 to the integer k and leaves k in the low bits.
 template <class T>
 LEHI_INLINE T exp_of_nonpositive(T x) {
@@ -75,10 +75,12 @@ LEHI_INLINE T exp_of_nonpositive(T x) {
   T q = odd ? c[0] : c[0] * r + c[1];
   for (std::size_t n = odd ? 1 : 2; n < c.size(); n += 2) q = q * r2 + (c[n] * r + c[n + 1]);
   const T e = (q * r2 + r) + T(1);
-  const Bits bits = std::bit_cast<Bits>(e) + (std::bit_cast<Bits>(shifted) << mantissa_bits);
+  // A product, not a sum of exponent bits: a NaN has no exponent that something could be added to.
+  const Bits power = (std::bit_cast<Bits>(shifted) << mantissa_bits) + std::bit_cast<Bits>(T(1));
+  const T value = e * std::bit_cast<T>(power);
   // Only here: g++ would carry the cases of an x that was limited before through all of the above.
-  const T above_least = x < Constants::least ? T(0) : std::bit_cast<T>(bits);
-  return x < T(0) ? above_least : T(1);
+  const T above_least = x < Constants::least ? T(0) : value;
+  return x >= T(0) ? T(1) : above_least;
 }
 
 /// 1 / (1 + exp(-x)), which keeps its digits where it is small.

@@ -2,6 +2,8 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+
 #include "kernels/vector_math.h"
 #include "layers/dispatch.h"
 
@@ -17,10 +19,11 @@ template <class T, bool with_slope>
 LEHI_CLONES void gelu_range(T* x, T* y, std::int64_t begin, std::int64_t end) {
   constexpr T root = T(0.79788456080286535588);  // sqrt(2 / pi)
   constexpr T cubic = T(0.044715);
-#pragma GCC ivdep  // different tensors
+  constexpr T most = T(1e6);  // of x^2: s is 0 or 1 long before, and what it is multiplied by must not be infinite
+#pragma GCC ivdep             // different tensors
   for (std::int64_t i = begin; i < end; ++i) {
     const T value = x[i];
-    const T square = value * value;
+    const T square = std::min(value * value, most);
     const T s = kernels::sigmoid(T(2) * root * value * (T(1) + cubic * square));
     y[i] = value * s;
     if constexpr (with_slope) {

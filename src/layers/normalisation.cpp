@@ -17,14 +17,26 @@ namespace {
 // Rows whose parts of the weight's gradient are added up together. Fixed, so that sums don't depend on the threads.
 constexpr std::int64_t norm_chunk = 32;
 
+// With sums of type Sum; false where they are not finite.
+template <class Sum, class T>
+LEHI_INLINE bool sum_statistics(const T* x, std::int64_t width, bool centred, T eps, T* statistics) {
+  const Sum count = static_cast<Sum>(width);
+  const auto entry = [x](std::int64_t i) __attribute__((always_inline)) { return static_cast<Sum>(x[i]); };
+  const Sum mean = !centred ? Sum(0) : kernels::lane_sum<Sum>(width, entry) / count;
+  const auto term = [=](std::int64_t i) __attribute__((always_inline)) {
+    return (entry(i) - mean) * (entry(i) - mean);
+  };
+  const Sum square = kernels::lane_sum<Sum>(width, term) / count;
+  statistics[0] = static_cast<T>(mean);
+  statistics[1] = static_cast<T>(Sum(1) / std::sqrt(square + static_cast<Sum>(eps)));
+  return std::isfinite(square);
+}
+
 template <class T>
 LEHI_CLONES void find_statistics(const T* x, std::int64_t width, bool centred, T eps, T* statistics) {
-  const T count = static_cast<T>(width);
-  const T mean = !centred ? T(0) : kernels::lane_sum<T>(width, [x](std::int64_t i) { return x[i]; }) / count;
-  const T square =
-      kernels::lane_sum<T>(width, [x, mean](std::int64_t i) { return (x[i] - mean) * (x[i] - mean); }) / count;
-  statistics[0] = mean;
-  statistics[1] = T(1) / std::sqrt(square + eps);
+  if (sum_statistics<T>(x, width, centred, eps, statistics)) return;
+  // Squares beyond float32 would make r zero, and with it the row: silence where there was a signal.
+  sum_statistics<double>(x, width, centred, eps, statistics);
 }
 
 template <class T>

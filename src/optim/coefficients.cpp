@@ -9,20 +9,6 @@ using kernels::Feed;
 using kernels::Form;
 using kernels::UpdateCoefficients;
 
-Feed feed_of(const Recipe& recipe, const Refresh& refresh) {
-  if (!refresh.due) return Feed::nothing;
-  if (refresh.use_gradient) return Feed::gradient;
-  switch (recipe.mix) {
-    case Mix::none:
-      return Feed::probe;
-    case Mix::sum:
-      return Feed::probe_plus_gradient;
-    case Mix::max:
-      return Feed::larger;
-  }
-  TORCH_INTERNAL_ASSERT(false, "unknown mix");
-}
-
 // v <- v_decay v + v_gain f for a refresh that covers n steps.
 void set_accumulator(Accumulator accumulator, double beta2, std::int64_t covers, UpdateCoefficients& c) {
   const double decay = std::pow(beta2, static_cast<double>(covers));
@@ -65,6 +51,20 @@ void set_radam(const GroupOptions& group, std::int64_t covered, double correctio
 }
 
 }  // namespace
+
+Feed feed_of(const Recipe& recipe, const Refresh& refresh) {
+  if (!refresh.due || !keeps_curvature(recipe)) return Feed::nothing;
+  if (refresh.use_gradient) return Feed::gradient;
+  switch (recipe.mix) {
+    case Mix::none:
+      return Feed::probe;
+    case Mix::sum:
+      return Feed::probe_plus_gradient;
+    case Mix::max:
+      return Feed::larger;
+  }
+  TORCH_INTERNAL_ASSERT(false, "unknown mix");
+}
 
 double bias_correction(Accumulator accumulator, double beta2, std::int64_t covered) {
   const double weight = 1.0 - std::pow(beta2, static_cast<double>(covered));

@@ -25,6 +25,9 @@ double bias_correction(Accumulator accumulator, double beta2, std::int64_t cover
 /// NAdam's momentum weight of step k.
 double nadam_momentum(const GroupOptions& group, std::int64_t step);
 
+/// What enters the accumulator at a step.
+kernels::Feed feed_of(const Recipe& recipe, const Refresh& refresh);
+
 /// Which state a rule keeps.
 bool keeps_first_moment(const Recipe& recipe, const GroupOptions& group);
 bool keeps_curvature(const Recipe& recipe);

@@ -29,40 +29,80 @@ double entries_below(const Tensor& values, double limit) {
   return count;
 }
 
+// What a parameter's state can keep the square of, and the sum of a million such squares. Beyond, v would be infinite
+// and stay so, and the weight would never move again.
+double largest_to_square(const Tensor& parameter) {
+  const bool wide = parameter.scalar_type() == torch::kFloat64;
+  return 0x1p-10 * std::sqrt(wide ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max());
+}
+
 }  // namespace
 
-void Optimizer::measure(const Pulled& pulled, std::size_t index, Measured& measured) const {
+void Optimizer::measure(const Pulled& pulled, std::size_t index, const Refresh& refresh, Measured& measured) const {
   const kernels::Norms g = kernels::norms(pulled.g[index]);
   const std::size_t group = members_.groups[index];
+  const Tensor& parameter = members_.parameters[index];
+  const auto own_name = [&] { return parameter_name(group, members_.places[index]); };
   measured.squares += g.sum_of_squares;
   measured.largest[group] = std::max(measured.largest[group], g.largest);
-  const bool has_probe = !pulled.s.empty() && pulled.s[index].defined();
-  const bool probe_finite = !has_probe || kernels::is_finite(pulled.s[index]);
-  if (measured.culprit.empty() && (!g.finite || !probe_finite)) {
-    measured.culprit =
-        fmt::format("the {} of {}", g.finite ? "probe" : "gradient", parameter_name(group, members_.places[index]));
+  if (!g.finite && measured.trouble.empty()) {
+    measured.trouble = fmt::format("the gradient of {} is not finite", own_name());
+  }
+  const kernels::Feed feed = feed_of(options_.recipe, refresh);
+  const double limit = largest_to_square(parameter);
+  if (feed != kernels::Feed::nothing && feed != kernels::Feed::probe) {
+    const double excess = g.largest * pulled.g_factor / limit;
+    if (excess > std::max(1.0, measured.excess)) {
+      measured.excess = excess;
+      measured.excessive = own_name();
+    }
+  }
+  if (pulled.s.empty() || !pulled.s[index].defined() || kernels::is_within(pulled.s[index], limit / pulled.s_factor)) {
+    return;
+  }
+  if (measured.trouble.empty()) {
+    measured.trouble = kernels::is_finite(pulled.s[index])
+                           ? fmt::format("the probe of {} is too large for its square to be kept", own_name())
+                           : fmt::format("the probe of {} is not finite", own_name());
   }
 }
 
-// Fills the report's norms. False when g or s is not finite (and then throws, under that policy).
+// The 2-norm of g where the sum of the squares is beyond float64: of g over its largest entry.
+double Optimizer::norm_by_parts(const Pulled& pulled, double largest) const {
+  double squares = 0.0;
+  for (const Tensor& g : pulled.g) {
+    if (g.defined()) squares += kernels::norms(g / largest).sum_of_squares;
+  }
+  return largest * pulled.g_factor * std::sqrt(squares);
+}
+
+// Fills the report's norms and the clipping that they ask for. False when g or s is not finite (and then throws, under
+// that policy).
 bool Optimizer::report_norms(const Pulled& pulled, const Measured& measured) {
   double largest = 0.0;
   for (std::size_t group = 0; group < measured.largest.size(); ++group) {
     if (options_.diagnostics) report_.groups[group].gradient_inf_norm = measured.largest[group] * pulled.g_factor;
     largest = std::max(largest, measured.largest[group]);
   }
-  report_.gradient_norm = std::sqrt(measured.squares) * pulled.g_factor;
+  const bool overflow = measured.trouble.empty() && std::isinf(measured.squares);
+  report_.gradient_norm = overflow ? norm_by_parts(pulled, largest) : std::sqrt(measured.squares) * pulled.g_factor;
   report_.gradient_inf_norm = largest * pulled.g_factor;
-  report_.non_finite = !measured.culprit.empty() || (pulled.value_known && !std::isfinite(pulled.value));
-  if (report_.non_finite) {
-    report_.gradient_norm = report_.gradient_inf_norm = std::numeric_limits<double>::quiet_NaN();
-    if (options_.non_finite == NonFinite::raise) {
-      discard_accumulated();
-      throw NonFiniteError(
-          fmt::format("step {}: {} is not finite, so no weight was changed: lower the learning rate, set clip_norm, or "
-                      "choose the policy skip or record",
-                      step_ + 1, measured.culprit.empty() ? "the loss" : measured.culprit));
-    }
+  std::string trouble = measured.trouble;
+  if (trouble.empty() && pulled.value_known && !std::isfinite(pulled.value)) trouble = "the loss is not finite";
+  if (!trouble.empty()) report_.gradient_norm = report_.gradient_inf_norm = std::numeric_limits<double>::quiet_NaN();
+  if (options_.clip_norm && std::isfinite(report_.gradient_norm)) {
+    report_.clip_factor = std::min(1.0, *options_.clip_norm / report_.gradient_norm);
+  }
+  if (trouble.empty() && measured.excess * report_.clip_factor > 1.0) {
+    trouble = fmt::format("the gradient of {} is too large for its square to be kept", measured.excessive);
+  }
+  report_.non_finite = !trouble.empty();
+  if (report_.non_finite && options_.non_finite == NonFinite::raise) {
+    discard_accumulated();
+    throw NonFiniteError(
+        fmt::format("step {}: {}, so no weight was changed: lower the learning rate, set clip_norm, or choose the "
+                    "policy skip or record",
+                    step_ + 1, trouble));
   }
   return !report_.non_finite;
 }
@@ -93,12 +133,9 @@ double Optimizer::apply(const Pulled& pulled, const Refresh& refresh) {
   begin_report(pulled, refresh, /*second=*/!pulled.s.empty());
   Measured measured{.largest = std::vector<double>(param_groups_.size())};
   for (std::size_t i = 0; i < pulled.g.size(); ++i) {
-    if (pulled.g[i].defined()) measure(pulled, i, measured);
+    if (pulled.g[i].defined()) measure(pulled, i, refresh, measured);
   }
   if (!report_norms(pulled, measured) && options_.non_finite == NonFinite::skip) return skip_step(pulled.value);
-  if (options_.clip_norm && std::isfinite(report_.gradient_norm)) {
-    report_.clip_factor = std::min(1.0, *options_.clip_norm / report_.gradient_norm);
-  }
 
   const torch::NoGradGuard no_grad;
   Tensors before;

@@ -44,7 +44,10 @@ class Entries {
 
   std::int64_t take_count(const std::string& name) {
     const auto value = take(name, {}, torch::kInt64).item<std::int64_t>();
-    if (value < 0) refuse("the optimizer's state has {} as '{}'; expected a count, 0 or above", value, name);
+    constexpr std::int64_t most = std::int64_t{1} << 60;  // far from where a sum of two would overflow
+    if (value < 0 || value > most) {
+      refuse("the optimizer's state has {} as '{}'; expected a count, 0 or above", value, name);
+    }
     return value;
   }
 
@@ -156,7 +159,12 @@ void Optimizer::load_named_state(NamedTensors&& state) {
         restored.*moment = take_over ? std::move(given) : zero_state(parameter, i).copy_(own_part(given, i));
       }
       if (options_.recipe.rule == Rule::nadam) {
-        restored.momentum_product = entries.take(name + ".momentum_product", {}, torch::kFloat64).item<double>();
+        const auto product = entries.take(name + ".momentum_product", {}, torch::kFloat64).item<double>();
+        if (!(product >= 0.0 && product < 1.0)) {
+          refuse("the optimizer's state has {} as '{}.momentum_product'; expected a product of numbers in [0, 1)",
+                 product, name);
+        }
+        restored.momentum_product = product;
       }
       states.emplace_back(parameter, std::move(restored));
     }

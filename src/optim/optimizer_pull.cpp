@@ -275,7 +275,7 @@ double Optimizer::step_during_pull_back(const Term& term, const Refresh& refresh
   const Take update = [&](std::size_t index, const Tensors& parts) {
     pulled.g[index] = parts[0];
     if (second) pulled.s[index] = parts[1];
-    measure(pulled, index, measured);
+    measure(pulled, index, refresh, measured);
     update_parameter(pulled, index, refresh);
     pulled.g[index].reset();
     if (second) pulled.s[index].reset();

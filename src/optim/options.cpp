@@ -22,6 +22,10 @@ void check_range(std::string_view field, double value, double low, double high, 
 const double below_one = std::nextafter(1.0, 0.0);
 constexpr double above_zero = std::numeric_limits<double>::denorm_min();
 constexpr double largest = std::numeric_limits<double>::max();
+// Of rates: their products with each other and with bias corrections, which are below 2^53, stay finite in float32.
+constexpr double largest_rate = 1e18;
+// Of schedules: their sums stay far from the end of int64.
+constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 
 const NameTable<NonFinite>& policies() {
   static const NameTable<NonFinite> table = {
@@ -59,17 +63,17 @@ void GroupOptions::serialize(torch::serialize::OutputArchive& archive) const {
 }
 
 void check(const GroupOptions& options, Rule rule) {
-  check_range("lr", options.lr, 0.0, largest, "a finite number >= 0");
+  check_range("lr", options.lr, 0.0, largest_rate, "in [0, 1e18]");
   check_range("beta1", options.beta1, 0.0, below_one, "in [0, 1)");
   check_range("beta2", options.beta2, 0.0, below_one, "in [0, 1)");
   check_range(
       "eps", options.eps, rule == Rule::adam_simplified ? above_zero : 0.0, largest,
       rule == Rule::adam_simplified ? "a finite number > 0 (it stands inside the root)" : "a finite number >= 0");
-  check_range("weight_decay", options.weight_decay, 0.0, largest, "a finite number >= 0");
+  check_range("weight_decay", options.weight_decay, 0.0, largest_rate, "in [0, 1e18]");
   check_range("momentum", options.momentum, 0.0, 1.0, "in [0, 1]");
   check_range("dampening", options.dampening, 0.0, 1.0, "in [0, 1]");
   check_range("momentum_decay", options.momentum_decay, 0.0, largest, "a finite number >= 0");
-  check_range("rho", options.rho, above_zero, largest, "a finite number > 0");
+  check_range("rho", options.rho, above_zero, largest_rate, "in (0, 1e18]");
   if (options.nesterov && (options.momentum == 0.0 || options.dampening != 0.0)) {
     refuse("nesterov needs momentum > 0 and dampening 0, but momentum is {} and dampening {}", options.momentum,
            options.dampening);
@@ -79,8 +83,12 @@ void check(const GroupOptions& options, Rule rule) {
 void check(const Options& options) {
   check(options.group, options.recipe.rule);
   const Schedule& schedule = options.recipe.schedule;
-  if (schedule.every < 1) refuse("schedule.every, the refresh spacing, is {}, but must be at least 1", schedule.every);
-  if (schedule.dense < 0) refuse("schedule.dense, the dense start, is {}, but must be at least 0", schedule.dense);
+  if (schedule.every < 1 || schedule.every > most_steps) {
+    refuse("schedule.every, the refresh spacing, is {}, but must be from 1 to {}", schedule.every, most_steps);
+  }
+  if (schedule.dense < 0 || schedule.dense > most_steps) {
+    refuse("schedule.dense, the dense start, is {}, but must be from 0 to {}", schedule.dense, most_steps);
+  }
   if (options.clip_norm) check_range("clip_norm", *options.clip_norm, above_zero, infinity, "> 0");
   if (!options.update_during_pull_back) return;
   constexpr std::string_view why = "weights are updated before the whole gradient is known";

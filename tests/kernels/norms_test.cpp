@@ -84,5 +84,21 @@ TEST(Norms, FindWhatIsNotFiniteAnywhere) {
   EXPECT_FALSE(kernels::is_finite(torch::full({4}, NAN, torch::kBFloat16)));
 }
 
+TEST(Norms, SeeOneEntryBeyondALimitAnywhere) {
+  for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+    for (const std::int64_t place : {0, 15, 16384, 40000}) {
+      torch::Tensor x = torch::full({40001}, -2.0, dtype);
+      EXPECT_TRUE(kernels::is_within(x, 2.0));
+      x[place] = 2.5;
+      EXPECT_FALSE(kernels::is_within(x, 2.0)) << place;
+      EXPECT_TRUE(kernels::is_within(x, 2.5)) << place;
+      EXPECT_TRUE(kernels::is_within(x, 1e300)) << "a limit beyond float32 is none";
+      x[place] = NAN;
+      EXPECT_FALSE(kernels::is_within(x, 1e300)) << place;
+    }
+  }
+  EXPECT_FALSE(kernels::is_within(torch::full({4}, 3.0, torch::kBFloat16), 2.0));
+}
+
 }  // namespace
 }  // namespace lehi::testing

@@ -177,6 +177,26 @@ TEST(Update, NanReachesTheWeightsInBothPaths) {
   }
 }
 
+// eps = 0, and nothing to divide by: no gradient yet, or one whose square float32 cannot tell from 0.
+TEST(Update, WithoutAScaleAWeightKeepsStill) {
+  for (const bool plain : {false, true}) {
+    const auto run = plain ? update_plain : update;
+    for (const Form form : {Form::scaled, Form::root_sum, Form::clipped, Form::quotient}) {
+      const UpdateTensors t{
+          torch::ones(3), torch::tensor({0.0F, 1e-30F, 2.0F}), {}, torch::zeros(3), torch::zeros(3), {}};
+      UpdateCoefficients c = some_coefficients(form, Feed::gradient);
+      c.g_factor = c.w_decay = 1.0;
+      c.eps = 0.0;
+      run(t, c);
+      EXPECT_EQ(t.w[0].item<float>(), 1.0F) << static_cast<int>(form);
+      // Clipped, any m is beyond a scale of 0.
+      EXPECT_EQ(t.w[1].item<float>(), form == Form::clipped ? 1.0F - 0.01F : 1.0F) << static_cast<int>(form);
+      EXPECT_LT(t.w[2].item<float>(), 1.0F) << static_cast<int>(form);
+      EXPECT_TRUE(torch::isfinite(t.w).all().item<bool>() && torch::isfinite(t.m).all().item<bool>());
+    }
+  }
+}
+
 TEST(Norms, AgreeWithTorchAndDoNotDependOnThreads) {
   torch::manual_seed(3);
   for (const std::int64_t size : {0, 1, 15, 16, 17, 16384, 100003}) {

@@ -66,6 +66,26 @@ TYPED_TEST(ExpOfNonpositive, EndsOfItsRange) {
   }
 }
 
+// Whatever else its bits say: in a sum of exponents, as it once was, some of them made a number of it.
+TYPED_TEST(ExpOfNonpositive, OfNanIsNan) {
+  using T = TypeParam;
+  using Bits = typename ExpConstants<T>::Bits;
+  const Bits quiet = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+  const Bits sign = std::bit_cast<Bits>(T(-0.0));
+  std::vector<T> x;
+  for (Bits payload = 0; payload < 1024; ++payload) {
+    x.push_back(std::bit_cast<T>(quiet | payload));
+    x.push_back(std::bit_cast<T>(quiet | payload | sign));
+  }
+  std::vector<T> y(x.size());
+  exps_of(x, y);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    EXPECT_TRUE(std::isnan(y[i])) << i;
+    EXPECT_TRUE(std::isnan(exp_of_nonpositive(x[i]))) << i;
+    EXPECT_TRUE(std::isnan(sigmoid(x[i]))) << i;
+  }
+}
+
 TYPED_TEST(ExpOfNonpositive, MakesASigmoidThatKeepsItsDigits) {
   using T = TypeParam;
   for (T x = T(-80); x <= T(80); x += T(0.37)) {

@@ -141,6 +141,40 @@ TEST(NonFinite, AnInfiniteProbeIsNoticedThoughTheGradientIsFinite) {
   EXPECT_EQ(w.item<double>(), 0.0);
 }
 
+// 1e20 is a float32 whose square is none: v would be infinite, and the weight would never move again.
+TEST(NonFinite, AGradientWhoseSquareDoesNotFitIsRefused) {
+  const auto take = [](const Options& options, double size) {
+    const auto w = torch::ones({2}).requires_grad_(true);
+    Optimizer optimizer(Weights{w}, options);
+    const auto message = message_of([&] {
+      optimizer.step((w * torch::tensor({0.0F, static_cast<float>(size)})).sum().unsqueeze(0), MeanSquaredError(),
+                     torch::tensor({static_cast<float>(size) - 1.0F}));
+    });
+    return std::pair(message, w.detach());
+  };
+  const auto [message, kept] = take(AdamOptions(0.1), 1e20);
+  EXPECT_NE(message.find("parameter 0 of group 0 is too large for its square"), std::string::npos) << message;
+  EXPECT_TRUE(torch::equal(kept, torch::ones({2})));
+  EXPECT_EQ(take(SgdOptions(0.1), 1e20).first, "") << "sgd squares nothing";
+  const auto [clipped, moved] = take(AdamOptions(0.1).clip_norm(1.0), 1e18);
+  EXPECT_EQ(clipped, "") << "what is clipped first fits";
+  EXPECT_TRUE(torch::isfinite(moved).all().item<bool>());
+  const auto [of_probe, unmoved] = take(LehiOptions(0.1), 1e20);
+  EXPECT_NE(of_probe.find("the probe of parameter 0 of group 0 is too large"), std::string::npos) << of_probe;
+  EXPECT_TRUE(torch::equal(unmoved, torch::ones({2})));
+}
+
+// The squares of finite float64 gradients add up to infinity: the norm is found all the same, and clipped by.
+TEST(NonFinite, AFiniteGradientIsClippedThoughItsSquaresOverflow) {
+  const auto w = torch::zeros({2}, torch::kFloat64).requires_grad_(true);
+  Optimizer optimizer(Weights{w}, SgdOptions(1.0).clip_norm(5.0));
+  const auto x = torch::tensor({3e200, 4e200}, torch::kFloat64);
+  optimizer.step((w * x).sum().unsqueeze(0), MeanSquaredError(), torch::full({1}, -1.0, torch::kFloat64));
+  EXPECT_DOUBLE_EQ(optimizer.report().gradient_norm, 5e200);
+  EXPECT_DOUBLE_EQ(w[0].item<double>(), -3.0);
+  EXPECT_DOUBLE_EQ(w[1].item<double>(), -4.0);
+}
+
 TEST(NonFinite, NonFinitePredictionsRaise) {
   for (const double broken : {kInfinity, -kInfinity, std::nan("")}) {
     const Model model;

@@ -46,6 +46,12 @@ TEST(Options, ANumberOutOfRangeIsRefusedWithItsValue) {
   expect_refused(changed(P::lehi, [](Options& o) { o.clip_norm = -2.0; }), "clip_norm", "-2");
   expect_refused(changed(P::lehi, [](Options& o) { o.recipe.schedule.every = 0; }), "every", "0");
   expect_refused(changed(P::lehi, [](Options& o) { o.recipe.schedule.dense = -4; }), "dense", "-4");
+  // Finite numbers whose products are not, in float32 or as a count.
+  expect_refused(changed(P::adam, [](Options& o) { o.group.lr = 1e300; }), "lr", "1e+300");
+  expect_refused(changed(P::adamw, [](Options& o) { o.group.weight_decay = 1e200; }), "weight_decay", "1e+200");
+  expect_refused(changed(P::sophia_g, [](Options& o) { o.group.rho = 1e39; }), "rho", "1e+39");
+  expect_refused(changed(P::lehi, [](Options& o) { o.recipe.schedule.every = INT64_MAX; }), "every",
+                 "9223372036854775807");
 }
 
 TEST(Options, NesterovNeedsMomentumAndNoDampening) {
