@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-web format check-format tidy sanitize install clean
+.PHONY: help setup build demo test test-web format check-format tidy sanitize fuzz install clean
 
 JOBS ?= $(shell scripts/jobs)
 PREFIX ?= /usr/local
@@ -37,6 +37,12 @@ test-web: build/release/build.ninja  ## the report page in Chromium, with a repo
 sanitize: build/asan/build.ninja  ## the fast tests under the address and undefined-behaviour sanitizers
 	cmake --build --preset asan --parallel $(JOBS)
 	scripts/test asan --label-regex fast --parallel $(JOBS)
+
+fuzz:  ## every reader of files under libFuzzer, FUZZ_SECONDS each (10); the corpus is in fuzz/
+	@scripts/setup clang-16 libclang-rt-16-dev libstdc++-11-dev
+	@$(MAKE) --no-print-directory build/fuzz/build.ninja
+	cmake --build --preset fuzz --parallel $(JOBS)
+	scripts/fuzz
 
 format: setup  ## rewrite the sources in the project's format
 	git ls-files -z -- $(ours) | xargs -0 clang-format -i
