@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "data/bytes.h"
+#include "data/csv.h"
 #include "data/error.h"
 #include "files/files.h"
 #include "harness.h"
@@ -137,6 +138,17 @@ TEST(HostileFiles, WrongSizesInGzipChangeNothing) {
   }
   const auto two = gzip_bomb(1) + gzip_bomb(2);  // the last one's size is not that of the file
   EXPECT_EQ(data::read_bytes(input_file("two", two)), std::string(3 << 20, '\0'));
+}
+
+TEST(HostileFiles, TablesOfManyColumnsAreRefused) {
+  EXPECT_EQ(judged("csv", std::string(10'000'000, ',')), "");
+  EXPECT_THAT(message_of([] { data::parse_csv(std::string(300'000, ','), "a.csv"); }), HasSubstr("200000 columns"));
+}
+
+// The last row is bad: nothing but the numbers of the others is in memory by then. (Sixteen bytes a row: eight for its
+// number, eight for its line.)
+TEST(HostileFiles, TableNeedsNoMoreThanItsNumbers) {
+  EXPECT_EQ(judged("csv", "a\n" + repeated("1234567\n", 8'000'000) + "NA\n"), "");
 }
 
 // Every value's path repeats the key above it.
