@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-web format check-format tidy sanitize sanitize-memory sanitize-threads leaks install clean
+.PHONY: help setup build demo test test-web format check-format tidy sanitize sanitize-memory sanitize-threads leaks fuzz install clean
 
 JOBS ?= $(shell scripts/jobs)
 PREFIX ?= /usr/local
@@ -54,6 +54,12 @@ sanitize-threads: build/tsan/build.ninja  ## the tests of what has threads under
 leaks: build/release/build.ninja  ## every small preset, trained to its end under the leak sanitizer
 	cmake --build --preset release --parallel $(JOBS) --target lehi_program
 	scripts/leaks build/release/lehi
+
+fuzz:  ## every reader of files under libFuzzer, FUZZ_SECONDS each (10); the corpus is in fuzz/
+	@scripts/setup clang-16 libclang-rt-16-dev libstdc++-11-dev
+	@$(MAKE) --no-print-directory build/fuzz/build.ninja
+	cmake --build --preset fuzz --parallel $(JOBS)
+	scripts/fuzz
 
 format: setup  ## rewrite the sources in the project's format
 	git ls-files -z -- $(ours) | xargs -0 clang-format -i

@@ -12,41 +12,39 @@
 namespace lehi::data {
 namespace {
 
-// The fields of a file, row after row: views into its text.
-struct Cells {
-  std::vector<std::string_view> fields;
-  std::vector<std::int64_t> lines;  // where each row starts
-  std::size_t width = 0;            // fields in a row
-};
+constexpr std::size_t most_columns = 200'000;  // each takes a hundred bytes, whatever is in it
 
-// Cuts the text into fields. Doubled quotes are undone in place: the result is never longer than its source.
+// Walks over a text, field by field. A file is walked over twice, first to learn how many rows it has and which columns
+// are numbers, then to take the values: what is kept in between is a flag a column, not a view a field.
 class Scanner {
  public:
   Scanner(std::string& text, const std::string& source) : text_(text), source_(source) {}
 
-  Cells scan() {
-    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
+  // Calls field(row, column, line of the row, view of the field) for every field and returns the number of rows. In the
+  // last walk doubled quotes are undone in place (the result is never longer than its source); before, such a field
+  // is shown as it stands.
+  template <class Field>
+  std::size_t walk(bool last, const Field& field) {
+    at_ = text_.starts_with("\xef\xbb\xbf") ? 3 : 0;
     // Empty lines at the end are no rows.
     end_ = text_.find_last_not_of("\r\n") + 1;
-    while (at_ < end_) row();
-    return std::move(cells_);
+    line_ = 1;
+    std::size_t row = 0;
+    for (; at_ < end_; ++row) {
+      const std::int64_t start = line_;
+      std::size_t column = 0;
+      do {
+        field(row, column++, start, at_ < end_ && text_[at_] == '"' ? quoted(last) : plain());
+      } while (another_field());
+      if (row == 0) width_ = column;
+      if (column != width_) {
+        refuse_data("{} line {} has {} fields where the header has {}", source_, start, column, width_);
+      }
+    }
+    return row;
   }
 
  private:
-  void row() {
-    const std::int64_t start = line_;
-    const std::size_t before = cells_.fields.size();
-    do {
-      cells_.fields.push_back(at_ < end_ && text_[at_] == '"' ? quoted() : plain());
-    } while (another_field());
-    const std::size_t count = cells_.fields.size() - before;
-    if (cells_.lines.empty()) cells_.width = count;
-    if (count != cells_.width) {
-      refuse_data("{} line {} has {} fields where the header has {}", source_, start, count, cells_.width);
-    }
-    cells_.lines.push_back(start);
-  }
-
   // After a field: skips its comma (true), or its line break or the end of the file (false).
   bool another_field() {
     if (at_ >= end_) return false;
@@ -77,7 +75,7 @@ class Scanner {
     return field.substr(0, field.find_last_not_of(" \t") + 1);
   }
 
-  std::string_view quoted() {
+  std::string_view quoted(bool undo) {
     const std::int64_t start_line = line_;
     const std::size_t start = ++at_;
     std::size_t write = start;
@@ -86,11 +84,12 @@ class Scanner {
       if (text_[at_] == '"' && !(at_ + 1 < end_ && text_[at_ + 1] == '"')) break;
       if (text_[at_] == '"') ++at_;
       if (text_[at_] == '\n') ++line_;
-      text_[write++] = text_[at_];
+      if (undo) text_[write] = text_[at_];
+      ++write;
     }
     ++at_;
     if (!at_break(at_) && text_[at_] != ',') refuse_data("{} line {} has text after a closing quote", source_, line_);
-    return {text_.data() + start, write - start};
+    return {text_.data() + start, (undo ? write : at_ - 1) - start};
   }
 
   std::string& text_;
@@ -98,7 +97,7 @@ class Scanner {
   std::size_t at_ = 0;
   std::size_t end_ = 0;
   std::int64_t line_ = 1;
-  Cells cells_;
+  std::size_t width_ = 0;
 };
 
 bool is_missing(std::string_view field) {
@@ -106,44 +105,36 @@ bool is_missing(std::string_view field) {
   return std::find(names.begin(), names.end(), field) != names.end();
 }
 
-std::vector<std::string> header(const Cells& cells, const std::string& source) {
-  std::vector<std::string> names(cells.fields.begin(), cells.fields.begin() + static_cast<long>(cells.width));
-  if (std::all_of(names.begin(), names.end(), [](const auto& name) { return parse_number(name).has_value(); })) {
+void check_header(const std::vector<Column>& columns, const std::string& source) {
+  const auto is_number = [](const Column& column) { return parse_number(column.name).has_value(); };
+  if (std::all_of(columns.begin(), columns.end(), is_number)) {
     refuse_data("{} has no header: its first row is all numbers; add a first line that names the columns", source);
   }
   std::set<std::string> seen;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty()) refuse_data("{} line 1 gives column {} no name", source, i + 1);
-    if (!seen.insert(names[i]).second) refuse_data("{} has two columns named '{}'", source, names[i]);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string& name = columns[i].name;
+    if (name.empty()) refuse_data("{} line 1 gives column {} no name", source, i + 1);
+    if (!seen.insert(name).second) refuse_data("{} has two columns named '{}'", source, name);
   }
-  return names;
 }
 
-Column column(const Cells& cells, std::size_t index, std::string name, const std::string& source) {
-  Numbers numbers;
-  numbers.reserve(cells.lines.size() - 1);
-  bool numeric = true;
-  for (std::size_t row = 1; row < cells.lines.size(); ++row) {
-    const std::string_view field = cells.fields[row * cells.width + index];
-    if (is_missing(field)) {
-      refuse_data("{} line {}, column '{}': the value is missing ('{}'); fill it in or remove the row", source,
-                  cells.lines[row], name, field);
-    }
-    const auto number = parse_number(field);
-    if (number && !std::isfinite(*number)) {
-      refuse_data("{} line {}, column '{}': '{}' is not a finite number that a double holds; fix it or remove the row",
-                  source, cells.lines[row], name, field);
-    }
-    numeric = numeric && number;
-    if (numeric) numbers.push_back(*number);
+void refuse_missing(const std::string& source, std::int64_t line, const std::string& name, std::string_view field) {
+  refuse_data("{} line {}, column '{}': the value is missing ('{}'); fill it in or remove the row", source, line, name,
+              field);
+}
+
+void take_field(Column& column, std::string_view field, std::int64_t line, const std::string& source) {
+  if (is_missing(field)) refuse_missing(source, line, column.name, field);
+  const auto number = parse_number(field);
+  if (number && !std::isfinite(*number)) {
+    refuse_data("{} line {}, column '{}': '{}' is not a finite number that a double holds; fix it or remove the row",
+                source, line, column.name, field);
   }
-  if (numeric) return {std::move(name), std::move(numbers)};
-  Texts texts;
-  texts.reserve(cells.lines.size() - 1);
-  for (std::size_t row = 1; row < cells.lines.size(); ++row) {
-    texts.emplace_back(cells.fields[row * cells.width + index]);
+  if (column.numeric()) {
+    std::get<Numbers>(column.values).push_back(*number);
+  } else {
+    std::get<Texts>(column.values).emplace_back(field);
   }
-  return {std::move(name), std::move(texts)};
 }
 
 }  // namespace
@@ -163,14 +154,37 @@ Table read_csv(const std::filesystem::path& file, std::int64_t limit) {
 
 Table parse_csv(std::string text, std::string source) {
   if (text.find('\0') != std::string::npos) refuse_data("{} is not a CSV file: it has zero bytes in it", source);
-  const Cells cells = Scanner(text, source).scan();
-  if (cells.lines.empty()) refuse_data("{} is empty; a CSV file with a header was expected", source);
-  std::vector<std::string> names = header(cells, source);
-  if (cells.lines.size() == 1) refuse_data("{} has a header but no rows", source);
-  Table table{std::move(source), {}, {cells.lines.begin() + 1, cells.lines.end()}};
-  for (std::size_t i = 0; i < cells.width; ++i) {
-    table.columns.push_back(column(cells, i, std::move(names[i]), table.source));
+  Table table{std::move(source), {}, {}};
+  Scanner scanner(text, table.source);
+  std::vector<bool> texts;  // by column
+  const std::size_t rows = scanner.walk(false, [&](std::size_t row, std::size_t column, std::int64_t, auto field) {
+    if (row == 0) {
+      if (column == most_columns) refuse_data("{} has more than {} columns", table.source, most_columns);
+      texts.push_back(false);
+    } else if (column < texts.size() && !texts[column]) {
+      texts[column] = !parse_number(field);
+    }
+  });
+  if (rows == 0) refuse_data("{} is empty; a CSV file with a header was expected", table.source);
+  table.lines.reserve(rows - 1);
+  for (const bool text_column : texts) {
+    Column column;
+    if (text_column) column.values = Texts();
+    std::visit([&](auto& values) { values.reserve(rows - 1); }, column.values);
+    table.columns.push_back(std::move(column));
   }
+  scanner.walk(true, [&](std::size_t row, std::size_t column, std::int64_t line, std::string_view field) {
+    if (row == 0) {
+      table.columns[column].name = field;
+      if (column + 1 == table.columns.size()) {
+        check_header(table.columns, table.source);
+        if (rows == 1) refuse_data("{} has a header but no rows", table.source);
+      }
+      return;
+    }
+    if (column == 0) table.lines.push_back(line);
+    take_field(table.columns[column], field, line, table.source);
+  });
   return table;
 }
 

@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <string>
 #include <utility>
+
+#include "runtime/one_line.h"
 
 namespace lehi::data {
 
 class DataError : public std::invalid_argument {
  public:
-  using std::invalid_argument::invalid_argument;
+  explicit DataError(const std::string& text) : std::invalid_argument(one_line(text)) {}
 };
 
 /// Throws DataError with a formatted sentence.

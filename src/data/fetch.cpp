@@ -40,12 +40,21 @@ fs::path only_file_ending(const std::string& ending, const fs::path& folder, con
   refuse_data("package {} was downloaded without a {} file", package, ending);
 }
 
+// A link in a package would make us read, and keep, a file of this machine.
+void require_no_link(const fs::path& file, const std::string& package) {
+  if (fs::is_regular_file(fs::symlink_status(file))) return;
+  refuse_data("package {} holds {}, which is a link or no file at all; it was not kept", package,
+              file.filename().string());
+}
+
 // Makes the task's one file of many in the same folder. A file that lacks its last line end gets one, so that two never
 // share a line.
 void join_files(const TaskFiles& task, const fs::path& folder) {
   std::vector<fs::path> pieces;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == task.joined) pieces.push_back(entry.path());
+    if (entry.path().extension() != task.joined) continue;
+    require_no_link(entry.path(), task.package);
+    pieces.push_back(entry.path());
   }
   std::sort(pieces.begin(), pieces.end());
   std::string text;
@@ -92,6 +101,9 @@ void fetch(const TaskFiles& task, const fs::path& data_dir) try {
   const Incoming incoming(data_dir);
   const Place unpacked = look_in(task, unpack(task, incoming.folder(), watch));
   if (!unpacked.complete()) refuse_data("package {} lacks a file of task {}", task.package, task.task);
+  for (const auto& file : unpacked.files) {
+    if (!file.empty()) require_no_link(file, task.package);
+  }
   require_official(task, unpacked, fmt::format("package {} was not kept", task.package));
   throw_if_interrupted(watch);
   publish(unpacked, destination);

@@ -123,7 +123,7 @@ void replace_directory(const fs::path& aside, const fs::path& path) {
 }  // namespace
 
 FileError::FileError(std::string_view operation, const fs::path& path, int error)
-    : std::runtime_error(fmt::format("cannot {} {}: {}", operation, path.string(), reason(error))) {}
+    : FileError(fmt::format("cannot {} {}: {}", operation, path.string(), reason(error))) {}
 
 OutputFile::OutputFile(fs::path path, Mode mode) : path_(std::move(path)) {
   const int flags = O_WRONLY | O_CLOEXEC | O_CREAT | (mode == Mode::create ? O_EXCL : O_APPEND);

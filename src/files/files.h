@@ -13,12 +13,14 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/one_line.h"
+
 namespace lehi {
 
 /// A file that could not be read or written, or whose contents are damaged: one sentence that names it.
 class FileError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit FileError(const std::string& text) : std::runtime_error(one_line(text)) {}
   /// "cannot <operation> <path>: <reason>; <what to do>", from the errno of a system call.
   FileError(std::string_view operation, const std::filesystem::path& path, int error);
 };

@@ -6,12 +6,14 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runtime/one_line.h"
+
 namespace lehi {
 
 /// Throws std::invalid_argument with a formatted sentence.
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
-  throw std::invalid_argument(fmt::format(text, std::forward<Args>(args)...));
+  throw std::invalid_argument(one_line(fmt::format(text, std::forward<Args>(args)...)));
 }
 
 }  // namespace lehi

@@ -31,6 +31,8 @@ std::string nearest_name(std::string_view wrong, const std::vector<std::string>&
   std::string best;
   std::size_t least = wrong.size() / 2 + 1;  // half of the letters wrong is no typing mistake
   for (const auto& name : known) {
+    const auto longer = std::max(wrong.size(), name.size()) - std::min(wrong.size(), name.size());
+    if (longer >= least) continue;  // so far apart at least; a very long text costs nothing then
     const auto distance = edit_distance(wrong, name);
     if (distance < least) {
       least = distance;

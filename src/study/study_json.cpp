@@ -77,7 +77,9 @@ std::vector<SecondPhase> seconds_from(const json& document, const std::string& w
     SecondPhase second;
     second.task = train::text_field(entry, "task", place);
     second.best = static_cast<std::size_t>(train::count_field(entry, "best", place));
-    for (const auto& seed : train::field(entry, "seeds", place)) {
+    const json& seeds = train::field(entry, "seeds", place);
+    if (!seeds.is_array()) throw FileError(fmt::format("{}: 'seeds' is not a list of seeds", place));
+    for (const auto& seed : seeds) {
       if (!seed.is_number_unsigned()) throw FileError(fmt::format("{}: 'seeds' is not a list of seeds", place));
       second.seeds.push_back(seed.get<std::uint64_t>());
     }

@@ -6,15 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <sstream>
 #include <type_traits>
 #include <utility>
 
-#define TOML_ENABLE_FORMATTERS 1
-#include <toml++/toml.h>
-
 #include "files/files.h"
 #include "runtime/nearest.h"
+#include "train/toml_file.h"
 
 namespace lehi::study {
 namespace {
@@ -77,7 +74,7 @@ class Reader {
   template <class T>
   T value(const std::string& key, const toml::node& node, std::string_view expected) const {
     const auto found = exact<T>(node);
-    if (!found) refuse_node(node, fmt::format("{} is {}, but must be {}", key, text_of(node), expected));
+    if (!found) refuse_node(node, fmt::format("{} is {}, but must be {}", key, train::shown_toml(node), expected));
     return *found;
   }
 
@@ -96,17 +93,11 @@ class Reader {
   std::vector<T> list(const std::string& key, const toml::node& node, std::string_view expected) const {
     const auto* nodes = node.as_array();
     if (nodes == nullptr || nodes->empty()) {
-      refuse_node(node, fmt::format("{} is {}, but must be {}", key, text_of(node), expected));
+      refuse_node(node, fmt::format("{} is {}, but must be {}", key, train::shown_toml(node), expected));
     }
     std::vector<T> values;
     for (const auto& entry : *nodes) values.push_back(value<T>(key, entry, fmt::format("in {}", expected)));
     return values;
-  }
-
-  static std::string text_of(const toml::node& node) {
-    std::ostringstream text;
-    node.visit([&text](const auto& inner) { text << toml::node_view<const toml::node>(&inner); });
-    return text.str();
   }
 
   void read_rates_of(const toml::node& node, PlanRequest& request) const {
@@ -121,7 +112,7 @@ class Reader {
   // Whether there is such a key, and whether the value fits it, the configuration says.
   void add_setting(const std::string& key, const toml::node& node, PlanRequest& request) const {
     const auto source = fmt::format("{}, line {}", where_, node.source().begin.line);
-    request.settings.push_back({key, text_of(node), source});
+    request.settings.push_back({key, train::toml_text(node), source});
   }
 
   void read_settings(const toml::table& table, const std::string& prefix, PlanRequest& request) const {
@@ -141,19 +132,10 @@ class Reader {
   std::string where_;
 };
 
-toml::table parsed(std::string_view text, const std::string& where) {
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    throw ConfigError(fmt::format("{}, line {}, column {}: {}", where, error.source().begin.line,
-                                  error.source().begin.column, error.description()));
-  }
-}
-
 }  // namespace
 
 std::vector<PlanRequest> parse_study_file(std::string_view text, const std::string& where) {
-  const auto table = parsed(text, where);
+  const auto table = train::parse_toml(text, where);
   const Reader reader(where);
   PlanRequest common;
   common.optimizers = default_optimizers();

@@ -1,17 +1,21 @@
 #include "text/byte_source.h"
 
+#include <sys/stat.h>
 #include <zstd.h>
 #define ZLIB_CONST  // zlib then reads from const buffers
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "data/bytes.h"
 #include "data/error.h"
 
 namespace lehi::text {
@@ -25,8 +29,13 @@ class RawFile {
   explicit RawFile(const std::filesystem::path& file)
       : name_(file.string()), file_(std::fopen(file.c_str(), "rb"), &std::fclose) {
     if (!file_) data::refuse_data("{} can't be opened: {}", name_, std::strerror(errno));
+    struct stat status {};
+    if (::fstat(::fileno(file_.get()), &status) == 0 && S_ISREG(status.st_mode)) size_ = status.st_size;
     fill();
   }
+
+  std::optional<std::int64_t> size() const { return size_; }  // none of a pipe
+  std::int64_t used() const { return before_ + static_cast<std::int64_t>(begin_); }
 
   // Unread bytes; empty at the end only.
   std::string_view next() {
@@ -38,6 +47,7 @@ class RawFile {
 
  private:
   void fill() {
+    before_ += static_cast<std::int64_t>(end_);
     begin_ = 0;
     end_ = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
     if (std::ferror(file_.get()) != 0) data::refuse_data("{} can't be read: {}", name_, std::strerror(errno));
@@ -46,6 +56,8 @@ class RawFile {
   std::string name_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 17);
+  std::optional<std::int64_t> size_;
+  std::int64_t before_ = 0;  // bytes of the file in front of the buffer
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
 };
@@ -63,6 +75,7 @@ class PlainBytes : public Unpacker {
     file_->skip(next.size());
     return next.size();
   }
+  std::int64_t packed() const override { return 0; }
 
  private:
   std::unique_ptr<RawFile> file_;
@@ -107,6 +120,7 @@ class GzipBytes : public Unpacker {
       if (stream_.avail_out < room) return room - stream_.avail_out;
     }
   }
+  std::int64_t packed() const override { return file_->used(); }
 
  private:
   std::unique_ptr<RawFile> file_;
@@ -119,9 +133,11 @@ class ZstdBytes : public Unpacker {
   explicit ZstdBytes(std::unique_ptr<RawFile> file)
       : file_(std::move(file)), stream_(ZSTD_createDStream(), &ZSTD_freeDStream) {
     if (!stream_) throw std::bad_alloc();
+    // A frame says how much memory it needs, which a small file is not believed.
+    constexpr std::int64_t large_file = std::int64_t{32} << 20;
+    ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, file_->size().value_or(0) < large_file ? 25 : 27);
   }
 
-  // zstd itself refuses frames that would need more than 128 MiB of memory.
   std::size_t read(char* to, std::size_t most) override {
     for (;;) {
       const std::string_view next = file_->next();
@@ -140,6 +156,7 @@ class ZstdBytes : public Unpacker {
       }
     }
   }
+  std::int64_t packed() const override { return file_->used(); }
 
  private:
   std::unique_ptr<RawFile> file_;
@@ -169,21 +186,37 @@ std::size_t ByteSource::read(char* to, std::size_t most) {
     data::refuse_data("{} holds more than {} bytes, decompressed, the most that is read from one file", file_.string(),
                       limit_);
   }
+  if (const auto packed = unpacker_->packed(); packed > 0) data::check_expansion(file_, packed, count_);
   return count;
 }
 
-std::string read_all(const std::filesystem::path& file, std::int64_t limit) {
+namespace {
+
+std::size_t count_bytes(const std::filesystem::path& file, std::int64_t limit) {
   ByteSource source(file, limit);
-  std::string bytes;
+  std::vector<char> scrap(std::size_t{1} << 17);
+  std::size_t size = 0;
+  while (const std::size_t count = source.read(scrap.data(), scrap.size())) size += count;
+  return size;
+}
+
+}  // namespace
+
+// A file is read twice, so that memory is taken once and for no more than there is; a pipe can't be.
+std::string read_all(const std::filesystem::path& file, std::int64_t limit) {
+  std::error_code ignored;
+  const bool regular = std::filesystem::is_regular_file(file, ignored);
   constexpr std::size_t step = std::size_t{1} << 20;
+  std::string bytes(regular ? count_bytes(file, limit) + 1 : step, '\0');  // + 1 shows the end
+  ByteSource source(file, limit);
   for (std::size_t size = 0;;) {
-    bytes.resize(size + step);
-    const std::size_t count = source.read(bytes.data() + size, step);
+    const std::size_t count = source.read(bytes.data() + size, bytes.size() - size);
     size += count;
     if (count == 0) {
       bytes.resize(size);
       return bytes;
     }
+    if (size == bytes.size()) bytes.resize(size + step);
   }
 }
 

@@ -12,7 +12,8 @@ namespace lehi::text {
 
 class ByteSource {
  public:
-  /// Throws DataError when the file can't be opened. More than `limit` bytes, decompressed, are refused on reading.
+  /// Throws DataError when the file can't be opened. More than `limit` bytes, decompressed, are refused on reading, and
+  /// so is what grows too much (data::check_expansion).
   ByteSource(std::filesystem::path file, std::int64_t limit);
   ByteSource(const ByteSource&) = delete;
   ByteSource(ByteSource&&) = delete;
@@ -35,6 +36,8 @@ class ByteSource {
     Unpacker& operator=(Unpacker&&) = delete;
     virtual ~Unpacker() = default;
     virtual std::size_t read(char* to, std::size_t most) = 0;
+    /// Bytes of the file that were used so far; 0 where nothing is unpacked.
+    virtual std::int64_t packed() const = 0;
   };
 
  private:

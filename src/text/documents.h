@@ -17,7 +17,7 @@ TextFormat format_of(const std::filesystem::path& file);
 
 struct TextLimits {
   std::int64_t plain_bytes = std::int64_t{4} << 30;    ///< of a plain text, which is held in memory
-  std::int64_t line_bytes = std::int64_t{256} << 20;   ///< of a line of JSON
+  std::int64_t line_bytes = std::int64_t{16} << 20;    ///< of a line of JSON: a shelf of novels
   std::int64_t total_bytes = std::int64_t{256} << 30;  ///< of a JSON Lines file, decompressed
 };
 

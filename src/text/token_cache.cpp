@@ -1,4 +1,5 @@
-// load_tokens(): from text to a mapped file of tokens, through the cache.
+// load_tokens(): from text to a file of tokens, through the cache.
+#include <array>
 #include <cstdlib>
 
 #include "data/bytes.h"
@@ -20,8 +21,6 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-std::string digest_of_file(const MappedFile& file) { return data::hex_digest("sha256", file.bytes()); }
-
 fs::path cached_file(const fs::path& folder, const TokenRequest& request, TextFormat format, const Tokenizer& tokenizer,
                      const std::string& file_digest) {
   const std::string field = format == TextFormat::json_lines ? "json " + request.field : "plain";
@@ -33,12 +32,10 @@ fs::path cached_file(const fs::path& folder, const TokenRequest& request, TextFo
 void tokenise(const fs::path& text, const std::string& field, const Tokenizer& tokenizer, ShardWriter& writer) {
   const TextFormat format = format_of(text);
   Encoder encoder(tokenizer);
-  std::vector<TokenId> ids;
   read_documents(text, format, field, [&](std::string_view document) {
-    ids.clear();
-    if (format == TextFormat::json_lines) ids.push_back(tokenizer.document_start());
-    encoder.encode(document, Specials::as_text, ids, text.string());
-    writer.write(ids);
+    if (format == TextFormat::json_lines) writer.write(std::array{tokenizer.document_start()});
+    encoder.encode_text(
+        document, [&](std::span<const TokenId> ids) { writer.write(ids); }, text.string());
   });
 }
 
@@ -64,8 +61,8 @@ TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer) {
   const TextFormat format = format_of(request.file);
   if (format == TextFormat::shard) return TokenData::open(request.file, tokenizer);
   const fs::path folder = token_cache_directory(request.cache_dir);
-  const MappedFile text(request.file);
-  const std::string digest = digest_of_file(text);
+  const RegularFile text(request.file);
+  const std::string digest = digest_of(text);
   const fs::path cached = cached_file(folder, request, format, tokenizer, digest);
   if (std::error_code ignored; fs::exists(cached, ignored)) {
     try {
@@ -77,13 +74,12 @@ TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer) {
   make_directories(folder);
   if (request.on_message) {
     request.on_message(fmt::format("tokenising {} ({:.1f} MB) with {}; kept in the cache at {}", request.file.string(),
-                                   static_cast<double>(text.bytes().size()) / 1e6, name_of(tokenizer.kind()),
-                                   cached.string()));
+                                   static_cast<double>(text.size()) / 1e6, name_of(tokenizer.kind()), cached.string()));
   }
   ShardWriter writer(cached, tokenizer.kind());
   tokenise(request.file, request.field, tokenizer, writer);
   // By contents, not by time: clocks of file systems are too coarse to tell two writes apart.
-  if (digest_of_file(MappedFile(request.file)) != digest) {
+  if (digest_of(RegularFile(request.file)) != digest) {
     data::refuse_data("{} changed while it was tokenised; run again when nothing writes to it", request.file.string());
   }
   writer.publish();

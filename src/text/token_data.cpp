@@ -1,6 +1,7 @@
 #include "text/token_data.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -32,8 +33,11 @@ TokenData TokenData::open(const std::filesystem::path& shard, TokenizerKind kind
 }
 
 TokenData TokenData::open(const std::filesystem::path& shard, TokenizerKind kind, std::int64_t vocabulary) {
-  auto file = std::make_shared<const MappedFile>(shard);
-  const ShardHeader header = read_shard_header(file->bytes(), shard.string());
+  auto file = std::make_shared<const RegularFile>(shard);
+  std::array<char, shard_header_bytes> head{};
+  const std::span<char> there(head.data(), std::min<std::size_t>(head.size(), static_cast<std::size_t>(file->size())));
+  file->read(0, there);
+  const ShardHeader header = read_shard_header({there.data(), there.size()}, file->size(), shard.string());
   if (header.kind != kind) {
     data::refuse_data("{} holds tokens of {}, not of {}", shard.string(), name_of(header.kind), name_of(kind));
   }
@@ -58,8 +62,18 @@ void TokenData::copy(std::int64_t begin, std::span<std::int64_t> to) const {
   if (begin < 0 || wanted > count_ || begin > count_ - wanted) {
     refuse("tokens {} to {} are not all there: there are {}", begin, begin + wanted, count_);
   }
-  const char* from = file_->bytes().data() + shard_header_bytes + (first_ + begin) * token_bytes_;
-  token_bytes_ == 2 ? widen<std::uint16_t>(from, to) : widen<std::uint32_t>(from, to);
+  std::array<char, 8192>
+      words;  // NOLINT(cppcoreguidelines-pro-type-member-init): hot, and read only where it is filled
+  const auto width = static_cast<std::size_t>(token_bytes_);
+  std::int64_t offset = static_cast<std::int64_t>(shard_header_bytes) + (first_ + begin) * token_bytes_;
+  while (!to.empty()) {
+    const std::size_t some = std::min(to.size(), words.size() / width);
+    file_->read(offset, {words.data(), some * width});
+    width == 2 ? widen<std::uint16_t>(words.data(), to.first(some))
+               : widen<std::uint32_t>(words.data(), to.first(some));
+    to = to.subspan(some);
+    offset += static_cast<std::int64_t>(some * width);
+  }
 }
 
 TokenData TokenData::slice(std::int64_t begin, std::int64_t end) const {

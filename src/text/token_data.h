@@ -1,4 +1,4 @@
-// Tokens for a language model: a range of a file of tokens, mapped into memory, and fixed-length blocks of it.
+// Tokens for a language model: a range of a file of tokens, read where it is needed, and fixed-length blocks of it.
 //
 //   const auto tokenizer = Tokenizer::load(TokenizerKind::gpt2, data_dir);
 //   const auto all = load_tokens({.file = "speeches.txt"}, tokenizer);       // tokenised once, then from the cache
@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "text/documents.h"
-#include "text/mapped_file.h"
+#include "text/regular_file.h"
 #include "text/tokenizer.h"
 
 namespace lehi::text {
 
 class TokenBlocks;
 
-/// A value: copies share the mapped file, which stays mapped while one of them lives.
+/// A value: copies share the open file, which is closed when the last of them ends.
 class TokenData {
  public:
   /// A whole token shard. Throws DataError unless the header and every token agree with file and vocabulary; one
@@ -35,7 +35,7 @@ class TokenData {
   std::int64_t size() const { return count_; }
 
   /// Copies the tokens from `begin` on; all of them are below size(). As 64-bit integers, which is what embeddings and
-  /// losses take.
+  /// losses take. Throws DataError where somebody has cut the file short.
   void copy(std::int64_t begin, std::span<std::int64_t> to) const;
 
   /// Tokens begin, begin + 1, ..., end - 1. Throws std::invalid_argument for a range outside.
@@ -46,10 +46,10 @@ class TokenData {
 
  private:
   static TokenData open(const std::filesystem::path& shard, TokenizerKind kind, std::int64_t vocabulary);
-  TokenData(std::shared_ptr<const MappedFile> file, int token_bytes, std::int64_t first, std::int64_t count)
+  TokenData(std::shared_ptr<const RegularFile> file, int token_bytes, std::int64_t first, std::int64_t count)
       : file_(std::move(file)), token_bytes_(token_bytes), first_(first), count_(count) {}
 
-  std::shared_ptr<const MappedFile> file_;
+  std::shared_ptr<const RegularFile> file_;
   int token_bytes_;
   std::int64_t first_;
   std::int64_t count_;

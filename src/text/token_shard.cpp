@@ -36,7 +36,7 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
 
 }  // namespace
 
-ShardHeader read_shard_header(std::string_view bytes, const std::string& where) {
+ShardHeader read_shard_header(std::string_view bytes, std::int64_t size, const std::string& where) {
   if (bytes.size() < shard_header_bytes) {
     data::refuse_data("{} has {} bytes, fewer than a token shard's header of {}", where, bytes.size(),
                       shard_header_bytes);
@@ -50,7 +50,7 @@ ShardHeader read_shard_header(std::string_view bytes, const std::string& where) 
                         name_of(format.kind), format.version);
     }
     const std::int64_t tokens = words[2];
-    const auto present = static_cast<std::int64_t>(bytes.size() - shard_header_bytes);
+    const auto present = size - static_cast<std::int64_t>(shard_header_bytes);
     if (tokens < 0 || tokens * format.token_bytes != present) {
       data::refuse_data("{} says that it holds {} tokens of {} bytes, but {} bytes follow its header", where, tokens,
                         format.token_bytes, present);

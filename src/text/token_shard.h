@@ -27,8 +27,9 @@ struct ShardHeader {
 inline constexpr std::size_t shard_header_bytes = 1024;
 
 /// Throws DataError, `where` being the file, unless magic and version are known and the file has exactly the size that
-/// its number of tokens needs.
-ShardHeader read_shard_header(std::string_view bytes, const std::string& where);
+/// its number of tokens needs. `bytes`: the file's first shard_header_bytes, or all where it has fewer; `size`: its
+/// size.
+ShardHeader read_shard_header(std::string_view bytes, std::int64_t size, const std::string& where);
 
 /// Writes a shard aside; it appears under its name, whole and synced, at publish().
 class ShardWriter {

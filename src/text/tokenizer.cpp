@@ -1,5 +1,6 @@
 #include "text/tokenizer.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "data/bytes.h"
@@ -114,6 +115,23 @@ void Encoder::encode(std::string_view text, Specials specials, std::vector<Token
     begin = special->end;
   }
   encode_plain(text.substr(begin), ids);
+}
+
+void Encoder::encode_text(std::string_view text, const std::function<void(std::span<const TokenId>)>& take,
+                          const std::string& what) {
+  constexpr std::size_t piece = std::size_t{1} << 16;
+  require_utf8(text, what);
+  const bool bytes = tokenizer_->kind() == TokenizerKind::bytes;
+  std::vector<TokenId> ids;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = bytes ? std::min(begin + piece, text.size()) : word_end(rule_, text, begin);
+    const auto part = text.substr(begin, end - begin);
+    bytes ? encode_plain(part, ids) : encode_word(part, ids);
+    begin = end;
+    if (ids.size() < piece && begin < text.size()) continue;
+    take(ids);
+    ids.clear();
+  }
 }
 
 void Encoder::encode_plain(std::string_view text, std::vector<TokenId>& ids) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,6 +77,10 @@ class Encoder {
   /// Appends the text's tokens; throws DataError, appending nothing, where it is not UTF-8: `what` names the text.
   void encode(std::string_view text, Specials specials, std::vector<TokenId>& ids,
               const std::string& what = "the text");
+
+  /// The same as_text, piece by piece into `take`: a long text's tokens need not be in memory at once.
+  void encode_text(std::string_view text, const std::function<void(std::span<const TokenId>)>& take,
+                   const std::string& what = "the text");
 
  private:
   // A word that was seen and its tokens: one cache line, looked up by hash, overwritten by the next that hashes alike.

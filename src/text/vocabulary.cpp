@@ -12,9 +12,6 @@
 namespace lehi::text {
 namespace {
 
-// More than any published vocabulary has, few enough to allocate for without a thought.
-constexpr std::size_t most_tokens = 4'000'000;
-constexpr std::size_t most_merges = 16'000'000;
 constexpr std::size_t most_specials = 100'000;
 
 void require_at_most(std::size_t count, std::size_t most, const char* what, const std::string& where) {

@@ -12,6 +12,10 @@ namespace lehi::text {
 
 using TokenId = std::uint32_t;
 
+/// More than any published vocabulary has, few enough to allocate for without a thought.
+inline constexpr std::size_t most_tokens = 400'000;
+inline constexpr std::size_t most_merges = 500'000;
+
 /// What a vocabulary file says, as its parser leaves it: nothing is checked yet.
 struct VocabularyParts {
   std::vector<std::pair<std::string, std::uint64_t>> tokens;  ///< bytes and id, specials apart

@@ -38,6 +38,13 @@ std::pair<std::string, std::string> to_merge(std::string_view line, const std::s
   return {to_bytes(line.substr(0, space), where), to_bytes(line.substr(space + 1), where)};
 }
 
+void add_merge(VocabularyParts& parts, std::string_view line, const std::string& where) {
+  if (parts.merges.size() == most_merges) data::refuse_data("{} has more than {} merges", where, most_merges);
+  parts.merges.push_back(to_merge(line, where));
+}
+
+constexpr std::size_t least_token_bytes = 6;  // "a":1, and "a b",
+
 // Takes the two long lists out of the stream of a parser, so that no document of half a million values is built; the
 // few other values are kept as text by path, e.g. "model.type" or "added_tokens[0].id".
 class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
@@ -48,11 +55,18 @@ class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
   VocabularyParts parts;
   std::map<std::string, std::string> values;
 
+  /// Room for what a file of so many bytes can hold at most, so that the lists need not grow.
+  void expect(std::size_t bytes) {
+    parts.tokens.reserve(std::min(bytes / least_token_bytes + 1, most_tokens));
+    if (!merges_path_.empty()) parts.merges.reserve(std::min(bytes / least_token_bytes + 1, most_merges));
+  }
+
   bool null() override { return scalar("null"); }
   bool boolean(bool value) override { return scalar(value ? "true" : "false"); }
   bool number_integer(number_integer_t value) override { return scalar(std::to_string(value)); }
   bool number_unsigned(number_unsigned_t value) override {
     if (in_vocabulary_) {
+      if (parts.tokens.size() == most_tokens) data::refuse_data("{} has more than {} tokens", where_, most_tokens);
       parts.tokens.emplace_back(to_bytes(key_, where_), value);
       return true;
     }
@@ -61,7 +75,7 @@ class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(number_float_t /*value*/, const string_t& text) override { return scalar(text); }
   bool string(string_t& value) override {
     if (in_merges_) {
-      parts.merges.push_back(to_merge(value, where_));
+      add_merge(parts, value, where_);
       return true;
     }
     return scalar(value);
@@ -87,11 +101,17 @@ class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
     std::size_t count;
   };
 
+  static constexpr std::size_t longest_path = 400;
+
   // The path of the value that comes next.
   std::string place() {
     if (levels_.empty()) return "";
     Level& level = levels_.back();
     if (level.kind == '[') return fmt::format("{}[{}]", level.path, level.count++);
+    // Every value repeats the names above it: a long one would cost a multiple of the file.
+    if (level.path.size() + key_.size() > longest_path) {
+      data::refuse_data("{} has a setting whose name, {}..., is very long", where_, key_.substr(0, 40));
+    }
     return level.path.empty() ? key_ : level.path + "." + key_;
   }
 
@@ -106,7 +126,7 @@ class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   void keep(const std::string& path, const std::string& value) {
-    constexpr std::size_t most_values = 1'000'000;  // 256 special tokens make 2,000
+    constexpr std::size_t most_values = 50'000;  // 256 special tokens make 2,000
     if (values.size() == most_values) data::refuse_data("{} has more than {} settings", where_, most_values);
     if (!values.emplace(path, value).second) data::refuse_data("{} has '{}' twice", where_, path.substr(0, 200));
   }
@@ -117,7 +137,7 @@ class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
     if (levels_.size() == most_levels) data::refuse_data("{} is nested more than {} deep", where_, most_levels);
     levels_.push_back({place(), kind, 0});
     in_vocabulary_ = levels_.back().path == vocabulary_path_ && kind == '{';
-    in_merges_ = levels_.back().path == merges_path_ && kind == '[';
+    in_merges_ = !merges_path_.empty() && levels_.back().path == merges_path_ && kind == '[';
     if (in_vocabulary_ || in_merges_) keep(in_vocabulary_ ? vocabulary_found : merges_found, "");
     return true;
   }
@@ -140,6 +160,7 @@ class VocabularyReader : public nlohmann::json_sax<nlohmann::json> {
 
 void read_json(VocabularyReader& reader, std::string_view json, const std::string& where) {
   require_utf8(json, where);
+  reader.expect(json.size());
   if (!nlohmann::json::sax_parse(json.begin(), json.end(), &reader)) data::refuse_data("{} can't be read", where);
 }
 
@@ -182,7 +203,7 @@ void read_specials(VocabularyReader& reader, const std::string& where) {
 }  // namespace
 
 VocabularyParts read_gpt2(std::string_view encoder_json, std::string_view vocab_bpe, const std::string& where) {
-  VocabularyReader reader("", "no merges here", where);
+  VocabularyReader reader("", "", where);
   read_json(reader, encoder_json, where);
   VocabularyParts parts = std::move(reader.parts);
   const auto special = std::find_if(parts.tokens.begin(), parts.tokens.end(),
@@ -192,12 +213,14 @@ VocabularyParts read_gpt2(std::string_view encoder_json, std::string_view vocab_
   parts.tokens.erase(special);
 
   require_utf8(vocab_bpe, where);
+  const auto lines = static_cast<std::size_t>(std::count(vocab_bpe.begin(), vocab_bpe.end(), '\n')) + 1;
+  parts.merges.reserve(std::min(lines, most_merges));
   for (std::size_t begin = 0, number = 0; begin < vocab_bpe.size(); ++number) {
     const std::size_t end = std::min(vocab_bpe.find('\n', begin), vocab_bpe.size());
     const std::string_view line = vocab_bpe.substr(begin, end - begin);
     begin = end + 1;
     if (number > 0) {
-      parts.merges.push_back(to_merge(line, where));
+      add_merge(parts, line, where);
     } else if (!line.starts_with("#version")) {
       data::refuse_data("{} does not begin with '#version': it is no list of merges", where);
     }

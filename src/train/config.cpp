@@ -12,6 +12,7 @@
 #include "runtime/message.h"
 #include "train/config_keys.h"
 #include "train/embedded.h"
+#include "train/toml_file.h"
 
 namespace lehi::train {
 namespace {
@@ -32,15 +33,6 @@ std::unique_ptr<toml::node> clone(const toml::node& node) {
   return node.visit([](const auto& value) -> std::unique_ptr<toml::node> {
     return std::make_unique<std::remove_cvref_t<decltype(value)>>(value);
   });
-}
-
-toml::table parse_toml(std::string_view text, const std::string& where) {
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    throw ConfigError(fmt::format("{}, line {}, column {}: {}", where, error.source().begin.line,
-                                  error.source().begin.column, error.description()));
-  }
 }
 
 // "a.b.c" = value for everything in a table.
@@ -288,6 +280,10 @@ RunConfig from_toml(std::string_view text, const std::string& where) {
 
 RunConfig read_config(const std::filesystem::path& path) {
   return from_toml(read_text(path, largest_config), path.string());
+}
+
+std::int64_t context_of(const RunConfig& config) {
+  return config.model.context == 0 ? config.text.block : config.model.context;
 }
 
 std::string difference(const RunConfig& there, const RunConfig& here) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lehi/options.h"
+#include "runtime/one_line.h"
 #include "train/rate.h"
 
 namespace lehi::train {
@@ -23,7 +24,7 @@ namespace lehi::train {
 /// A configuration file or value that can't be used: exit code 3 where it came from a file.
 class ConfigError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit ConfigError(const std::string& text) : std::runtime_error(one_line(text)) {}
 };
 
 /// What a run is judged by.
@@ -150,6 +151,9 @@ RunConfig read_config(const std::filesystem::path& path);
 /// The first key that decides the result and differs, as "optimizer.lr is 0.001 there and 0.003 here"; "" when none
 /// does.
 std::string difference(const RunConfig& there, const RunConfig& here);
+
+/// The longest row that a language model reads: model.context, or else what it is trained on.
+std::int64_t context_of(const RunConfig& config);
 
 /// Throws std::invalid_argument naming the first value that is out of range.
 void check(const RunConfig& config);

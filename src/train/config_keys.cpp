@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <sstream>
 
 #include "runtime/message.h"
 #include "runtime/nearest.h"
@@ -14,14 +13,8 @@ namespace {
 
 // Values: between TOML and the fields of a configuration.
 
-std::string shown(const toml::node& node) {
-  std::ostringstream text;
-  node.visit([&text](const auto& value) { text << toml::node_view<const toml::node>(&value); });
-  return text.str();
-}
-
 [[noreturn]] void wrong_kind(const toml::node& node, std::string_view expected) {
-  refuse("{} is not {}", shown(node), expected);
+  refuse("{} is not {}", shown_toml(node), expected);
 }
 
 void read(const toml::node& node, std::string& field) {

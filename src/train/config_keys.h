@@ -6,10 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#define TOML_ENABLE_FORMATTERS 1
-#include <toml++/toml.h>
-
 #include "train/config.h"
+#include "train/toml_file.h"
 
 namespace lehi::train {
 

@@ -14,10 +14,19 @@ namespace {
 
 using nlohmann::json;
 
+// What a value needs in memory: its place in a list (which doubles as it grows, so that the old one is beside the new),
+// a list or object itself, the node of an object's member with its key, a text. With what malloc adds.
+constexpr std::size_t kPlace = 48;
+constexpr std::size_t kContainer = 64;
+constexpr std::size_t kMember = 112;
+constexpr std::size_t kText = 64;
+constexpr std::size_t kGuardedKey = 80;  // as Guard remembers it
+
 /// Watches the parser and stops it where the document passes a limit or repeats a key.
 class Guard {
  public:
-  Guard(const std::string& where, const JsonLimits& limits) : where_(where), limits_(limits) {}
+  Guard(std::size_t text_size, const std::string& where, const JsonLimits& limits)
+      : where_(where), limits_(limits), text_size_(text_size) {}
 
   bool operator()(int, json::parse_event_t event, json& value) {
     using Event = json::parse_event_t;
@@ -25,6 +34,7 @@ class Guard {
       case Event::object_start:
       case Event::array_start:
         count_child();
+        spend(kPlace + kContainer);
         if (open_.size() == limits_.depth) stop(fmt::format("nests deeper than {} levels", limits_.depth));
         open_.push_back({event == Event::array_start, 0, {}});
         break;
@@ -33,12 +43,14 @@ class Guard {
         open_.pop_back();
         break;
       case Event::key:
+        spend(kMember + kGuardedKey + 2 * value.get_ref<const std::string&>().size());
         if (!open_.back().keys.insert(value.get_ref<const std::string&>()).second) {
           stop(fmt::format("repeats the key {}", in_quotes(value.get_ref<const std::string&>())));
         }
         break;
       case Event::value:
         count_child();
+        spend(kPlace + (value.is_string() ? kText + value.get_ref<const std::string&>().size() : 0));
         break;
     }
     return true;
@@ -58,10 +70,19 @@ class Guard {
     }
   }
 
+  void spend(std::size_t bytes) {
+    spent_ += bytes;
+    if (spent_ > text_size_ + limits_.memory) {
+      stop(fmt::format("holds more values than a document of {} bytes may", text_size_));
+    }
+  }
+
   [[noreturn]] void stop(const std::string& why) const { throw FileError(fmt::format("{} {}", where_, why)); }
 
   const std::string& where_;
   const JsonLimits& limits_;
+  std::size_t text_size_;
+  std::size_t spent_ = 0;
   std::vector<Level> open_;
 };
 
@@ -71,14 +92,13 @@ std::string shortened(std::string_view text) {
 }
 
 [[noreturn]] void wrong_kind(const json& value, const char* key, const std::string& where, const char* expected) {
-  const auto shown = value.is_string() ? in_quotes(value.get_ref<const std::string&>()) : shortened(to_text(value));
-  throw FileError(fmt::format("{}: '{}' is {}, expected {}", where, key, shown, expected));
+  throw FileError(fmt::format("{}: '{}' is {}, expected {}", where, key, shown_json(value), expected));
 }
 
 }  // namespace
 
 json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits) {
-  Guard guard(where, limits);
+  Guard guard(text.size(), where, limits);
   try {
     return json::parse(text.begin(), text.end(), std::ref(guard));
   } catch (const json::parse_error& error) {
@@ -90,6 +110,22 @@ json parse_json(std::string_view text, const std::string& where, const JsonLimit
 
 std::string to_text(const json& document, int indent) {
   return document.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
+std::size_t memory_of(const json& document) {
+  std::size_t bytes = kPlace;
+  if (document.is_string()) bytes += kText + document.get_ref<const std::string&>().size();
+  if (document.is_structured()) bytes += kContainer;
+  if (document.is_object()) {
+    for (const auto& [key, value] : document.items()) bytes += kMember + key.size() + memory_of(value);
+  } else if (document.is_array()) {
+    for (const auto& value : document) bytes += memory_of(value);
+  }
+  return bytes;
+}
+
+std::string shown_json(const json& value) {
+  return value.is_string() ? in_quotes(value.get_ref<const std::string&>()) : shortened(to_text(value));
 }
 
 std::string in_quotes(std::string_view text) { return to_text(json(shortened(text))); }

@@ -21,7 +21,7 @@ static_assert(std::endian::native == std::endian::little, "the format stores lit
 
 constexpr std::int32_t kMagic = 20240326;
 constexpr std::int64_t kPadding = 128;
-constexpr std::int64_t kMostLayers = 10'000;
+constexpr std::int64_t kMostLayers = 1000;  // ten times those of any; each needs a few kilobytes of names and places
 constexpr std::int64_t kHeadWidth = 64;
 constexpr std::array<std::int64_t, 4> kOwnWidths = {768, 1024, 1280, 1600};
 using HeaderWords = std::array<std::int32_t, 256>;

@@ -18,6 +18,10 @@ using nlohmann::json;
 constexpr std::uint64_t kLargestLog = std::uint64_t{1} << 30;
 constexpr std::int64_t kEveryStep = std::numeric_limits<std::int64_t>::max();
 
+// Many tiny lines need many times their text's memory. Those of a run take five times; a log of more is none of ours.
+constexpr std::size_t kMostMemory = std::size_t{56} << 20;
+constexpr std::size_t kMostMemoryPerByte = 8;
+
 struct Kept {
   std::vector<json> lines;
   std::size_t bytes = 0;  ///< that the lines take at the beginning of the file
@@ -27,6 +31,7 @@ struct Kept {
 Kept keep(std::string_view text, std::int64_t step, const std::filesystem::path& path) {
   Kept kept;
   std::int64_t last = -1;
+  std::size_t memory = 0;
   while (kept.bytes < text.size()) {
     const auto end = text.find('\n', kept.bytes);
     if (end == std::string_view::npos) break;  // torn: a line is whole when its newline is there
@@ -36,6 +41,10 @@ Kept keep(std::string_view text, std::int64_t step, const std::filesystem::path&
     if (line_step <= last) throw FileError(fmt::format("{}: step {} comes after step {}", where, line_step, last));
     if (line_step > step) break;
     last = line_step;
+    memory += memory_of(line);
+    if (memory > kMostMemory + kMostMemoryPerByte * text.size()) {
+      throw FileError(fmt::format("{}: the log holds more values than one of {} bytes may", where, text.size()));
+    }
     kept.lines.push_back(std::move(line));
     kept.bytes = end + 1;
   }

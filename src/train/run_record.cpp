@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <limits>
 #include <utility>
 
 #include "files/files.h"
@@ -38,17 +39,23 @@ json host_json(const RunRecord& record) {
           {"torch_threads", host.torch_threads}};
 }
 
+int small_count(const json& document, const char* key, const std::string& where) {
+  const auto count = count_field(document, key, where);
+  if (count <= std::numeric_limits<int>::max()) return static_cast<int>(count);
+  throw FileError(fmt::format("{}: '{}' is {}, which is no such count", where, key, count));
+}
+
 runtime::Host host_from(const json& document, const std::string& where) {
   runtime::Host host;
   host.cpu = text_field(document, "cpu", where);
   host.vendor = text_field(document, "vendor", where);
   host.vector_units = text_field(document, "vector_units", where);
-  host.cores = static_cast<int>(count_field(document, "cores", where));
+  host.cores = small_count(document, "cores", where);
   host.memory_bytes = count_field(document, "memory_bytes", where);
   host.blas = text_field(document, "blas", where);
   host.blas_kernel = text_field(document, "blas_kernel", where);
   host.torch_version = text_field(document, "torch_version", where);
-  host.torch_threads = static_cast<int>(count_field(document, "torch_threads", where));
+  host.torch_threads = small_count(document, "torch_threads", where);
   return host;
 }
 
@@ -82,7 +89,7 @@ std::vector<std::int64_t> sessions_from(const json& document, const std::string&
   std::vector<std::int64_t> steps;
   if (found->is_array()) {
     for (const auto& step : *found) {
-      if (step.is_number_unsigned()) steps.push_back(step.get<std::int64_t>());
+      if (step.is_number_unsigned()) steps.push_back(count_field(json{{"sessions", step}}, "sessions", where));
     }
   }
   if (!found->is_array() || steps.size() != found->size()) {

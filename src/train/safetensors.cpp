@@ -160,6 +160,24 @@ Metadata read_metadata(const json& value, const std::string& where) {
   return metadata;
 }
 
+/// The tensors that a header names, in any order. Its document, which is larger, is gone afterwards.
+std::vector<TensorEntry> read_header(InputFile& file, std::uint64_t length, Metadata& metadata) {
+  std::string text(length, '\0');
+  file.read(text.data(), text.size());
+  const auto where = fmt::format("the header of {}", file.path().string());
+  const auto header = parse_json(text, where, {.depth = 3, .list_size = kHighestRank});
+  if (!header.is_object()) damaged(file.path(), "its header is not a JSON object");
+  std::vector<TensorEntry> entries;
+  for (const auto& [name, value] : header.items()) {
+    if (name == kMetadataKey) {
+      metadata = read_metadata(value, fmt::format("{}, {}", where, name));
+    } else {
+      entries.push_back(read_entry(name, value, fmt::format("{}, tensor {}", where, in_quotes(name))));
+    }
+  }
+  return entries;
+}
+
 torch::Tensor read_tensor(const InputFile& file, std::uint64_t offset, const TensorEntry& entry) {
   auto tensor = torch::empty(entry.shape, torch::TensorOptions().dtype(entry.type->scalar));
   const std::size_t bytes = entry.end - entry.begin;
@@ -229,21 +247,8 @@ LazyTensors open_safetensors(const std::filesystem::path& path) {
   if (length > kLargestHeader || length > rest) {
     damaged(path, fmt::format("its header claims {} bytes, the file has {} (and 100000000 are allowed)", length, rest));
   }
-  std::string text(length, '\0');
-  file->read(text.data(), text.size());
-  const auto where = fmt::format("the header of {}", path.string());
-  const auto header = parse_json(text, where, {.depth = 3, .list_size = kHighestRank});
-  if (!header.is_object()) damaged(path, "its header is not a JSON object");
-
   LazyTensors result;
-  std::vector<TensorEntry> entries;
-  for (const auto& [name, value] : header.items()) {
-    if (name == kMetadataKey) {
-      result.metadata = read_metadata(value, fmt::format("{}, {}", where, name));
-    } else {
-      entries.push_back(read_entry(name, value, fmt::format("{}, tensor {}", where, in_quotes(name))));
-    }
-  }
+  auto entries = read_header(*file, length, result.metadata);
   std::sort(entries.begin(), entries.end(), [](const TensorEntry& left, const TensorEntry& right) {
     return std::tie(left.begin, left.end, left.name) < std::tie(right.begin, right.end, right.name);
   });

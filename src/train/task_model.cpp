@@ -74,10 +74,6 @@ void check_fit(const RunConfig& config) {
 
 }  // namespace
 
-std::int64_t context_of(const RunConfig& config) {
-  return config.model.context == 0 ? config.text.block : config.model.context;
-}
-
 std::vector<ParameterShape> model_parameters(const RunConfig& config, const TaskSize& size) {
   check_fit(config);
   if (config.model.kind == "resnet") return model::resnet_parameters(resnet_shape(config, size));

@@ -14,9 +14,6 @@ struct TaskSize {
   std::int64_t outputs = 0;  ///< 1, classes, or the vocabulary
 };
 
-/// The longest row that a language model reads: model.context, or else what it is trained on.
-std::int64_t context_of(const RunConfig& config);
-
 /// What the model will consist of, without making it.
 std::vector<model::ParameterShape> model_parameters(const RunConfig& config, const TaskSize& size);
 

@@ -8,7 +8,7 @@
 
 #include "files/files.h"
 #include "text/tokenizer.h"
-#include "train/task_model.h"
+#include "train/json_file.h"
 #include "train/weights.h"
 
 namespace lehi::train {
@@ -42,18 +42,19 @@ std::vector<Setting> weight_settings(const std::filesystem::path& weights) {
   const std::string text = model_config(weights);
   if (text.empty()) return {};
   const std::string where = fmt::format("the config.json of {}", weights.string());
-  const json config = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json config = parse_json(text, where);
   if (!config.is_object()) throw FileError(fmt::format("{} is not a JSON object", where));
   const auto kind = config.find("model_type");
   if (kind == config.end() || (*kind != "gpt2" && *kind != "llama")) {
     throw FileError(fmt::format("{} is of model_type {}; lehi has gpt2 and llama", where,
-                                kind == config.end() ? "none" : kind->dump()));
+                                kind == config.end() ? "none" : shown_json(*kind)));
   }
   std::vector<Setting> settings = {{"model.kind", kind->get<std::string>(), where}};
   const auto add = [&](const char* ours, const json& object, const char* theirs) {
     const auto found = object.find(theirs);
     if (found == object.end()) return;
-    if (!found->is_number()) throw FileError(fmt::format("{}: {} is {}, not a number", where, theirs, found->dump()));
+    if (!found->is_number())
+      throw FileError(fmt::format("{}: {} is {}, not a number", where, theirs, shown_json(*found)));
     settings.push_back({ours, found->dump(), where});
   };
   if (*kind == "gpt2") {

@@ -160,6 +160,23 @@ TEST_F(FetchSmall, PackageWithoutTheFileLeavesNothing) {
   expect_nothing_left();
 }
 
+// The file that the link leads to even has the right contents.
+TEST_F(FetchSmall, LinksInAPackageAreRefused) {
+  const auto elsewhere = folder_.write("secret", "right\n").string();
+  const auto link = [&](const std::string& name) {
+    return "mkdir -p package/data; ln -s " + elsewhere + " package/data/" + name +
+           "; tar -czf small-1.tgz package; rm -r package\n";
+  };
+  tools_.add("npm", link("f"));
+  EXPECT_THAT(refusal(task("right\n")), AllOf(HasSubstr("package small@1 holds f"), HasSubstr("a link")));
+  expect_nothing_left();
+  tools_.add("npm", link("a.txt"));
+  TaskFiles joined = task("right\n");
+  joined.joined = ".txt";
+  EXPECT_THAT(refusal(joined), HasSubstr("package small@1 holds a.txt"));
+  expect_nothing_left();
+}
+
 TEST_F(FetchSmall, FailingToolIsQuoted) {
   tools_.add("npm", "echo starting; echo 'no such package' >&2; exit 7\n");
   EXPECT_THAT(refusal(task("right")),

@@ -237,5 +237,16 @@ TEST(TokenCache, DirectoryFollowsXdg) {
   EXPECT_THAT(refusal([] { token_cache_directory(""); }), HasSubstr("XDG_CACHE_HOME"));
 }
 
+// A mapped file would end the process with SIGBUS here.
+TEST(TokenShard, CutShortWhileInUseIsOneSentence) {
+  const Folder folder;
+  const auto file =
+      folder.write("a.bin", shard_bytes<std::uint16_t>(20240520, 1, 40'000, std::vector<std::uint16_t>(40'000, 7)));
+  const auto tokens = TokenData::open(file, TokenizerKind::gpt2);
+  fs::resize_file(file, 1024 + 20'000);
+  EXPECT_EQ(all_of(tokens.slice(0, 10'000)), std::vector<std::int64_t>(10'000, 7));
+  EXPECT_THAT(refusal([&] { all_of(tokens); }), AllOf(HasSubstr("a.bin ends at byte 21024"), HasSubstr("81024")));
+}
+
 }  // namespace
 }  // namespace lehi::text

@@ -170,5 +170,22 @@ TEST(RunRecord, TimesAreUtc) {
   }
 }
 
+// They were cut to 32 bits, or became negative, and the record could not be read again once written.
+TEST(RunRecordFile, CountsThatNoFieldHoldsAreRefused) {
+  const Scratch scratch;
+  write_run_record(scratch / "run.json", example());
+  auto document = json::parse(slurp(scratch / "run.json"));
+  const auto said = [&](const json& changed) {
+    spill(scratch / "run.json", changed.dump());
+    return message_of([&] { read_run_record(scratch / "run.json"); });
+  };
+  auto cores = document;
+  cores["host"]["cores"] = std::int64_t{1} << 40;
+  EXPECT_THAT(said(cores), HasSubstr("'cores' is 1099511627776"));
+  auto sessions = document;
+  sessions["sessions"] = {0, std::numeric_limits<std::uint64_t>::max()};
+  EXPECT_THAT(said(sessions), HasSubstr("'sessions' is 18446744073709551615"));
+}
+
 }  // namespace
 }  // namespace lehi::train

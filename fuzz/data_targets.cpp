@@ -1,0 +1,92 @@
+// Readers of the room data: tables, images, compressed files.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "data/bytes.h"
+#include "data/cifar.h"
+#include "data/csv.h"
+#include "data/error.h"
+#include "data/idx.h"
+#include "data/tabular.h"
+#include "harness.h"
+#include "targets.h"
+#include "text/byte_source.h"
+
+namespace lehi::fuzz {
+
+using data::DataError;
+
+namespace {
+
+void check_table(const data::Table& table) {
+  const auto rows = static_cast<std::size_t>(table.rows());
+  std::set<std::string> names;
+  for (const auto& column : table.columns) {
+    require(!column.name.empty() && names.insert(column.name).second, "a column has no name of its own");
+    if (column.numeric()) {
+      require(column.numbers().size() == rows, "a column is shorter than its table");
+      for (const double number : column.numbers()) require(std::isfinite(number), "a number is not finite");
+    } else {
+      require(column.texts().size() == rows, "a column is shorter than its table");
+    }
+  }
+  require(std::is_sorted(table.lines.begin(), table.lines.end()), "rows are not in the order of their lines");
+}
+
+bool all_finite(const torch::Tensor& values) {
+  const auto flat = values.to(torch::kFloat32).contiguous();
+  const auto* at = flat.data_ptr<float>();
+  return std::all_of(at, at + flat.numel(), [](float value) { return std::isfinite(value); });
+}
+
+}  // namespace
+
+void fuzz_csv(std::string_view input) {
+  const auto table = accepted<DataError>([&] { return data::parse_csv(std::string(input), "a.csv"); });
+  if (!table) return;
+  check_table(*table);
+  const auto dataset =
+      accepted<DataError>([&] { return data::tabular_dataset(*table, table->columns.back().name, "", input.size()); });
+  if (!dataset) return;
+  require(dataset->train.inputs.size(0) + dataset->test.inputs.size(0) == table->rows(), "rows were lost");
+  require(dataset->train.inputs.size(1) == dataset->inputs, "the inputs' number is wrong");
+  require(all_finite(dataset->train.inputs) && all_finite(dataset->test.inputs), "an input is not finite");
+  require(all_finite(dataset->train.targets) && all_finite(dataset->test.targets), "a target is not finite");
+}
+
+void fuzz_idx(std::string_view input) {
+  const auto file = input_file("idx", input);
+  for (const int dimensions : {1, 3}) {
+    const auto values = accepted<DataError>([&] { return data::read_idx(file, dimensions); });
+    if (!values) continue;
+    allow(static_cast<std::size_t>(values->numel()));
+    require(values->dim() == dimensions && values->numel() > 0, "the tensor has another shape than was asked for");
+  }
+}
+
+void fuzz_cifar(std::string_view input) {
+  const auto file = input_file("cifar.bin", input);
+  for (const std::int64_t classes : {10, 100}) {
+    const auto dataset = accepted<DataError>([&] { return data::cifar_dataset({file, {}, file}, classes); });
+    if (!dataset) continue;
+    const auto& targets = dataset->train.targets;
+    allow(2 * static_cast<std::size_t>(dataset->train.inputs.numel()));  // the same file, twice
+    require(targets.min().item<std::int64_t>() >= 0 && targets.max().item<std::int64_t>() < classes, "no such class");
+    require(dataset->train.inputs.size(0) == targets.size(0), "images and classes differ in number");
+  }
+}
+
+// Two readers, one format: what both accept, they must read alike.
+void fuzz_gzip(std::string_view input) {
+  const auto file = input_file("packed", input);
+  const auto whole = accepted<DataError>([&] { return data::read_bytes(file); });
+  const auto streamed = accepted<DataError>([&] { return text::read_all(file, data::default_byte_limit); });
+  if (whole) allow(whole->size() + input.size());
+  if (streamed) allow(streamed->size() + input.size());
+  if (!input.starts_with("\x1f\x8b")) return;
+  require(whole.has_value() == streamed.has_value(), "one reader takes what the other refuses");
+  require(whole == streamed, "two readers decompress to different bytes");
+}
+
+}  // namespace lehi::fuzz

@@ -1,0 +1,85 @@
+#include "train/toml_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "train/config.h"
+
+namespace lehi::train {
+namespace {
+
+constexpr std::size_t kLongestShown = 200;
+
+// Where the text in quotes that begins at `at` ends (after its last quote, or at the end of the line or text).
+std::size_t after_quotes(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string three(3, quote);
+  const bool many_lines = text.substr(at, 3) == three;
+  for (at += many_lines ? 3 : 1; at < text.size(); ++at) {
+    if (quote == '"' && text[at] == '\\') {
+      ++at;
+    } else if (many_lines ? text.substr(at, 3) == three : text[at] == quote) {
+      return at + (many_lines ? 3 : 1);
+    } else if (!many_lines && text[at] == '\n') {
+      return at;
+    }
+  }
+  return text.size();
+}
+
+// The line of a key with too many parts, or 0. Dots are counted between what separates keys from values.
+std::size_t line_of_long_key(std::string_view text) {
+  std::size_t line = 1;
+  std::size_t dots = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      const std::size_t end = after_quotes(text, at);
+      line += static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
+                                                  text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+      at = end;
+      continue;
+    }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (c == '.') {
+      if (++dots >= most_key_parts) return line;
+    } else if (std::string_view("=,{}[]\n").find(c) != std::string_view::npos) {
+      dots = 0;
+    }
+    if (c == '\n') ++line;
+    ++at;
+  }
+  return 0;
+}
+
+}  // namespace
+
+toml::table parse_toml(std::string_view text, const std::string& where) {
+  if (const auto line = line_of_long_key(text); line != 0) {
+    throw ConfigError(fmt::format("{}, line {}: a key has more than {} parts", where, line, most_key_parts));
+  }
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    throw ConfigError(fmt::format("{}, line {}, column {}: {}", where, error.source().begin.line,
+                                  error.source().begin.column, error.description()));
+  }
+}
+
+std::string toml_text(const toml::node& node) {
+  std::ostringstream text;
+  node.visit([&text](const auto& value) { text << toml::node_view<const toml::node>(&value); });
+  return text.str();
+}
+
+std::string shown_toml(const toml::node& node) {
+  auto text = toml_text(node);
+  return text.size() <= kLongestShown ? text : text.substr(0, kLongestShown) + "...";
+}
+
+}  // namespace lehi::train
