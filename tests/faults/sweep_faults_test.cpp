@@ -58,7 +58,8 @@ TEST_P(SweepFaults, AtAnyOperationLeaveAStudyThatEndsInTheSameBits) {
   ASSERT_EQ(straight.code, cli::done) << straight.err;
   ASSERT_GT(straight.operations, 200) << "the layer does not see the runs' processes";
   const auto study = scratch / "w/study";
-  for (const auto& fault : points(straight.operations, 14)) {
+  const auto faults = points(straight.operations, 14);
+  for (const auto& fault : faults) {
     const auto ended = layer.run(arguments("study"), fault);
     ASSERT_TRUE(ended.struck) << text_of(fault);
     const auto history = text_of(fault) + ":\n" + ended.err;
@@ -80,7 +81,7 @@ TEST_P(SweepFaults, AtAnyOperationLeaveAStudyThatEndsInTheSameBits) {
     if (HasFailure()) break;
     fs::remove_all(study);
   }
-  fmt::print("sweep, {} at once: {} operations\n", GetParam(), straight.operations);
+  fmt::print("sweep, {} at once: {} operations, {} faults\n", GetParam(), straight.operations, faults.size());
 }
 
 TEST_P(SweepFaults, InARowLeaveAStudyThatEndsInTheSameBits) {

@@ -9,9 +9,11 @@
 #include <random>
 #include <set>
 
+#include "cli/run.h"
 #include "faults/ends.h"
 #include "faults/harness.h"
 #include "faults/points.h"
+#include "files/files.h"
 #include "train/run_record.h"
 #include "train/scratch.h"
 
@@ -103,7 +105,9 @@ TEST_F(TrainFaults, AtAnyOperationLeaveARunThatEndsInTheSameBits) {
     if (HasFailure()) break;
     fs::remove_all(run);
   }
-  if (!HasFailure()) fmt::print("train: {} operations, {} faults\n", straight.operations, struck.size());
+  int all = 0;
+  for (const auto& [kind, count] : struck) all += count;
+  fmt::print("train: {} operations, {} faults of {} kinds\n", straight.operations, all, struck.size());
 }
 
 // One fault after another, also while the run is being resumed.
@@ -186,6 +190,32 @@ TEST_F(TrainFaults, AFullDiskThatIsFreedAgainCostsNothing) {
   }
   EXPECT_EQ(layer.run(arguments("run")).code, cli::done);
   EXPECT_THAT(run_differences(scratch / "w/straight", scratch / "w/run"), IsEmpty());
+}
+
+TEST_F(TrainFaults, TwoProcessesDoNotResumeTheSameRun) {
+  ASSERT_EQ(layer.run(arguments("straight")).code, cli::done);
+  ASSERT_EQ(layer.run(arguments("run"), {Kind::kill, 100}).code, -9);
+  const auto before = testing::slurp(scratch / "w/run/run.json");
+  {
+    const DirectoryLock other(scratch / "w/run");
+    const auto ended = layer.run(arguments("run"));
+    EXPECT_EQ(ended.code, cli::bad_input);
+    EXPECT_THAT(ended.err, ::testing::HasSubstr("is in use by another lehi process"));
+  }
+  EXPECT_EQ(testing::slurp(scratch / "w/run/run.json"), before);
+  EXPECT_EQ(layer.run(arguments("run")).code, cli::done);
+  EXPECT_THAT(run_differences(scratch / "w/straight", scratch / "w/run"), IsEmpty());
+}
+
+// The system ends a process whose file passes its limit, unless the process says that it will look at the error.
+TEST_F(TrainFaults, AFileThatMayNotGrowIsASentence) {
+  const auto out = scratch / "w/run";
+  const auto result =
+      cli::run_process(fmt::format("ulimit -f 0; \"$LEHI\" train 'csv:{}' --target y --steps 2 --out '{}' 2>&1",
+                                   (scratch / "t.csv").string(), out.string()));
+  EXPECT_EQ(result.code, cli::bad_input) << result.out;
+  EXPECT_THAT(result.out, ::testing::HasSubstr("larger than the system allows"));
+  EXPECT_FALSE(fs::exists(out));
 }
 
 }  // namespace
