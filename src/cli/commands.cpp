@@ -131,7 +131,8 @@ void put_line(const std::exception& error, const Put& put) {
   };
   try {
     if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
-    put("lehi: the program ended because of an internal error\n");
+    // GCC may come here without having caught the exception; mostly it is memory that was missing.
+    put("lehi: the program had to end at once, for lack of memory or by an internal error\n");
   } catch (const std::exception& error) {
     put_line(error, put);
   } catch (...) {

@@ -88,7 +88,7 @@ std::string hex_digest(const char* algorithm, std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   if (method == nullptr || EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, method, nullptr) != 1) {
-    throw std::runtime_error(fmt::format("libcrypto can't compute {}", algorithm));
+    throw std::runtime_error(fmt::format("libcrypto can't compute {}; is there memory left?", algorithm));
   }
   std::string text;
   for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);

@@ -194,11 +194,13 @@ Beginning look_before(const RunRequest& request) {
 
 // Of a run that could not begin, nothing stays. config.toml goes last: with it, what a kill leaves can be resumed.
 void take_back(const fs::path& out) {
-  std::error_code ignored;
-  for (const auto& name : list_directory(out)) {
-    if (name != "config.toml") fs::remove_all(out / name, ignored);
+  try {
+    for (const auto& name : list_directory(out)) {
+      if (name != "config.toml") fs::remove_all(out / name);
+    }
+    fs::remove_all(out);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): why the run could not begin is what to tell
   }
-  fs::remove_all(out, ignored);
 }
 
 RunOutcome run_rank(const RunRequest& request) {

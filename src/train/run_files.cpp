@@ -88,6 +88,8 @@ RunFiles::RunFiles(const RunRequest& request, const RunConfig& config, const Fou
   record_.finished.clear();
   record_.result = json::object();
   write();
+  // A run that was killed between a checkpoint and the removal of an old one has one too many.
+  if (resumed && config_.keep > 0) prune(checkpoints_of(out_), static_cast<int>(config_.keep));
 }
 
 void RunFiles::write() const { write_run_record(out_ / "run.json", record_); }

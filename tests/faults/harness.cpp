@@ -138,21 +138,22 @@ void Layer::redirect() const {
   }
 }
 
-Ended Layer::run(const cli::Arguments& arguments, const Fault& fault) {
+int Layer::start(const cli::Arguments& arguments, const Fault& fault) {
   arm(fault);
   const int process = fork_here();
-  if (process == 0) {
-    redirect();
-    set_exec_hook(&be_the_program);
-    attach(control_);
-    leave(cli::run_program(arguments, std::cout, std::cerr));
-  }
-  return finish(process);
+  if (process != 0) return process;
+  redirect();
+  cli::say_why_at_termination();
+  for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
+  set_exec_hook(&be_the_program);
+  attach(control_);
+  leave(cli::run_program(arguments, std::cout, std::cerr));
 }
+
+Ended Layer::run(const cli::Arguments& arguments, const Fault& fault) { return finish(start(arguments, fault)); }
 
 int Layer::start_real(const cli::Arguments& arguments, const Fault& fault) {
   arm(fault);
-  control_->keep_syncs = 1;
   const int process = fork_here();
   if (process != 0) return process;
   redirect();

@@ -49,9 +49,13 @@ class Layer {
   /// The built program, a process of its own.
   Ended run_real(const cli::Arguments& arguments, const Fault& fault = {});
 
-  /// Starts the built program, armed, and returns its process at once; finish() waits for it.
+  /// The same without waiting: the process's number, for finish().
+  int start(const cli::Arguments& arguments, const Fault& fault = {});
   int start_real(const cli::Arguments& arguments, const Fault& fault = {});
   Ended finish(int process);
+
+  /// Whether fsync reaches the disk. A process that dies loses nothing without, and tests are faster.
+  void keep_syncs(bool on) { control_->keep_syncs = on ? 1 : 0; }
 
   void trace(bool on) { control_->tracing = on ? 1 : 0; }
   std::vector<std::string> traced() const;

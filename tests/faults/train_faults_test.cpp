@@ -92,7 +92,7 @@ TEST_F(TrainFaults, AtAnyOperationLeaveARunThatEndsInTheSameBits) {
   ASSERT_GT(straight.operations, 100) << "the layer sees too little";
   const auto run = scratch / "w/run";
   std::map<Kind, int> struck;
-  for (const auto& fault : points(straight.operations, 63)) {
+  for (const auto& fault : points(straight.operations, 49)) {
     const auto ended = layer.run(arguments("run"), fault);
     ASSERT_TRUE(ended.struck) << text_of(fault);
     EXPECT_EQ(ended.code == -9, kills(fault.kind)) << text_of(fault);
@@ -117,7 +117,7 @@ TEST_F(TrainFaults, InARowLeaveARunThatEndsInTheSameBits) {
   std::uniform_int_distribution<int> kind(1, kinds - 1);
   std::uniform_int_distribution<std::int64_t> at(1, 90);
   const auto run = scratch / "w/run";
-  for (int chain = 0; chain < (tries_all() ? 300 : 12); ++chain) {
+  for (int chain = 0; chain < (tries_all() ? 300 : 6); ++chain) {
     std::string history;
     Ended ended;
     for (int i = 0; i < 6; ++i) {
