@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-web format check-format tidy sanitize sanitize-memory sanitize-threads leaks fuzz install clean
+.PHONY: help setup build demo test test-web format check-format tidy sanitize sanitize-memory sanitize-threads leaks fuzz faults \
+        soak install clean
 
 JOBS ?= $(shell scripts/jobs)
 PREFIX ?= /usr/local
@@ -60,6 +61,16 @@ fuzz:  ## every reader of files under libFuzzer, FUZZ_SECONDS each (10); the cor
 	@$(MAKE) --no-print-directory build/fuzz/build.ninja
 	cmake --build --preset fuzz --parallel $(JOBS)
 	scripts/fuzz
+
+faults: build/release/build.ninja  ## every file operation of a run and of a sweep failed or killed in turn: an hour or two
+	cmake --build --preset release --parallel $(JOBS) --target lehi_faults_tests
+	scripts/test release --tests-regex '^all_faults$$'
+
+SOAK_SECONDS ?= 3600
+SOAK_SEED ?= 8
+soak: build/release/build.ninja  ## train for SOAK_SECONDS (3600) with random kills, faults and resumes: a table of what was lost
+	cmake --build --preset release --parallel $(JOBS) --target lehi_soak
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive build/release/tests/lehi_soak $(SOAK_SECONDS) $(SOAK_SEED) $(DATA_DIR)
 
 format: setup  ## rewrite the sources in the project's format
 	git ls-files -z -- $(ours) | xargs -0 clang-format -i

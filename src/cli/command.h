@@ -39,4 +39,7 @@ const std::vector<Command>& commands();
 /// The whole program but for main(): dispatches, turns exceptions into one sentence on `err` and an exit code.
 int run_program(const Arguments& arguments, std::ostream& out, std::ostream& err);
 
+/// From now on std::terminate, which an exception in a thread leads to, is one sentence and exit code 1 too.
+void say_why_at_termination();
+
 }  // namespace lehi::cli

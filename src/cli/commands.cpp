@@ -1,6 +1,11 @@
 // The table of subcommands, and the dispatch around them.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
 #include <ostream>
 
 #include "cli/arguments.h"
@@ -26,6 +31,7 @@
 #include "lehi/error.h"
 #include "lehi/torch_compat.h"
 #include "lehi/version.h"
+#include "runtime/failure.h"
 #include "train/config.h"
 
 namespace lehi::cli {
@@ -50,6 +56,7 @@ std::string help() {
 }
 
 int dispatch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  const runtime::Doing something("finish this command; free some, or ask for less");
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
     out << help();
     return done;
@@ -100,9 +107,47 @@ const std::vector<Command>& commands() {
   return table;
 }
 
+namespace {
+
+// Without allocating: it may be memory that is missing.
+template <class Put>
+void put_line(const std::exception& error, const Put& put) {
+  put(std::string_view("lehi: "));
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
+    put(std::string_view("cannot use the file or directory "));
+    put(std::string_view(file->path1().c_str()));
+    put(std::string_view(": "));
+    put(std::string_view(::strerrordesc_np(file->code().value())));
+  } else {
+    runtime::put_sentence(error, put);
+  }
+  put(std::string_view("\n"));
+}
+
+// A failure in a thread, or while another failure was being dealt with.
+[[noreturn]] void end_at_once() {
+  const auto put = [](std::string_view text) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  };
+  try {
+    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+    // GCC may come here without having caught the exception; mostly it is memory that was missing.
+    put("lehi: the program had to end at once, for lack of memory or by an internal error\n");
+  } catch (const std::exception& error) {
+    put_line(error, put);
+  } catch (...) {
+    put("lehi: the program ended because of an unknown error\n");
+  }
+  std::_Exit(internal_error);
+}
+
+}  // namespace
+
+void say_why_at_termination() { std::set_terminate(&end_at_once); }
+
 int run_program(const Arguments& arguments, std::ostream& out, std::ostream& err) {
-  const auto fail = [&err](const char* what, ExitCode code) {
-    err << "lehi: " << what << '\n';
+  const auto fail = [&err](const std::exception& error, ExitCode code) {
+    put_line(error, [&err](std::string_view text) { err << text; });
     return code;
   };
   const compat::WarningListener warnings(
@@ -113,21 +158,26 @@ int run_program(const Arguments& arguments, std::ostream& out, std::ostream& err
     out << help_request.what();
     return done;
   } catch (const UsageError& error) {
-    return fail(error.what(), usage_error);
+    return fail(error, usage_error);
   } catch (const data::DataError& error) {
-    return fail(error.what(), bad_input);
+    return fail(error, bad_input);
   } catch (const std::invalid_argument& error) {
-    return fail(error.what(), usage_error);
+    return fail(error, usage_error);
   } catch (const InputError& error) {
-    return fail(error.what(), bad_input);
+    return fail(error, bad_input);
   } catch (const train::ConfigError& error) {
-    return fail(error.what(), bad_input);
+    return fail(error, bad_input);
   } catch (const FileError& error) {
-    return fail(error.what(), bad_input);
+    return fail(error, bad_input);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(error, bad_input);
   } catch (const NonFiniteError& error) {
-    return fail(error.what(), diverged);
+    return fail(error, diverged);
   } catch (const std::exception& error) {
-    return fail(error.what(), internal_error);
+    return fail(error, internal_error);
+  } catch (...) {
+    err << "lehi: the program ended because of an unknown error\n";
+    return internal_error;
   }
 }
 

@@ -1,10 +1,14 @@
 // The program: prepares the machine, then hands over to the subcommand.
+#include <csignal>
 #include <iostream>
 
 #include "cli/command.h"
 #include "lehi/runtime.h"
 
 int main(int argc, char** argv) {
+  lehi::cli::say_why_at_termination();
+  // A file that would pass the system's limit is an error of the write, and a sentence, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   const auto warnings = lehi::runtime::prepare(argc, argv);
   const lehi::cli::Arguments arguments(argv + 1, argv + argc);
   for (const auto& warning : warnings) std::cerr << "lehi: warning: " << warning << '\n';

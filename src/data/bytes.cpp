@@ -141,7 +141,7 @@ std::string hex_digest(const char* algorithm, const std::function<std::string_vi
     fine = EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1;
   }
   if (!fine || EVP_DigestFinal_ex(context.get(), digest.data(), &size) != 1) {
-    throw std::runtime_error(fmt::format("libcrypto can't compute {}", algorithm));
+    throw std::runtime_error(fmt::format("libcrypto can't compute {}; is there memory left?", algorithm));
   }
   std::string text;
   for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);

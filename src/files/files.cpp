@@ -63,19 +63,29 @@ fs::path aside_name(const fs::path& path) {
   }
 }
 
-bool is_aside_name(const std::string& name) {
-  static const std::regex pattern(R"(.+\.tmp-\d+-\d+)");
-  return std::regex_match(name, pattern);
-}
+/// A lock on a file or directory that is written aside or about to be removed.
+class AsideLock {
+ public:
+  explicit AsideLock(const fs::path& path)
+      : descriptor_(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {}
+  AsideLock(const AsideLock&) = delete;
+  AsideLock& operator=(const AsideLock&) = delete;
+  ~AsideLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
 
-/// Whether the process that writes this file aside still lives; it holds a lock then. Where a file system has no locks,
-/// nobody seems to.
-bool is_being_written(const fs::path& path) {
-  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
-  if (descriptor < 0) return false;
-  const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  ::close(descriptor);
-  return locked;
+  /// False where another process has it. Where a file system has no locks, nobody seems to.
+  bool take() const { return descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+ private:
+  int descriptor_;
+};
+
+/// Locks what has just been created; false where remove_leftovers() of another process came between and took it away.
+bool lock_aside(int descriptor) {
+  uninterrupted([&] { return ::flock(descriptor, LOCK_EX); });
+  struct stat found {};
+  return ::fstat(descriptor, &found) != 0 || found.st_nlink > 0;
 }
 
 /// Syncs a file or a directory by name.
@@ -116,8 +126,15 @@ void replace_directory(const fs::path& aside, const fs::path& path) {
   if (::rename(aside.c_str(), path.c_str()) == 0) return;
   if (errno != ENOTEMPTY && errno != EEXIST) throw FileError("rename a finished directory to", path, errno);
   if (::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) return remove_path(aside);
-  remove_tree(path);  // a file system without exchange: the name is free for a moment
-  rename_path(aside, path);
+  // A file system without exchange: the name is free for a moment.
+  const auto old = aside_name(path);
+  rename_path(path, old);
+  if (::rename(aside.c_str(), path.c_str()) != 0) {
+    const FileError failure("rename a finished directory to", path, errno);
+    rename_path(old, path);
+    throw failure;
+  }
+  remove_path(old);
 }
 
 }  // namespace
@@ -182,7 +199,7 @@ void OutputFile::close() {
 }
 
 PendingFile::PendingFile(fs::path path) : path_(std::move(path)), file_(aside_name(path_), OutputFile::Mode::create) {
-  ::flock(file_.descriptor_, LOCK_EX | LOCK_NB);
+  while (!lock_aside(file_.descriptor_)) file_ = OutputFile(aside_name(path_), OutputFile::Mode::create);
 }
 
 PendingFile::~PendingFile() {
@@ -260,6 +277,8 @@ void publish_existing(const fs::path& from, const fs::path& path) {
 void publish_directory(const fs::path& path, const std::function<void(const fs::path&)>& fill) {
   const auto aside = aside_name(path);
   if (::mkdir(aside.c_str(), 0777) != 0) throw FileError("create", aside, errno);
+  const AsideLock lock(aside);
+  lock.take();
   try {
     fill(aside);
     sync_tree(aside);
@@ -280,14 +299,20 @@ void remove_tree(const fs::path& path) {
   remove_path(aside);
 }
 
-void make_directories(const fs::path& path) {
+bool make_directories(const fs::path& path) {
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return;
+  if (fs::is_directory(path, ignored)) return false;
   const auto parent = parent_of(path);
   make_directories(parent);
   const int failed = ::mkdir(path.c_str(), 0777) == 0 ? 0 : errno;
   if (failed != 0 && !fs::is_directory(path, ignored)) throw FileError("create the directory", path, failed);
-  sync_path(parent, true);
+  try {
+    sync_path(parent, true);
+  } catch (const FileError&) {
+    if (failed == 0) ::rmdir(path.c_str());  // while it is empty: a failure leaves nothing behind
+    throw;
+  }
+  return failed == 0;
 }
 
 std::vector<std::string> list_directory(const fs::path& directory) {
@@ -314,11 +339,18 @@ DirectoryLock::DirectoryLock(const fs::path& directory)
 
 DirectoryLock::~DirectoryLock() { ::close(descriptor_); }
 
+bool is_leftover_name(const std::string& name) {
+  static const std::regex pattern(R"(.+\.tmp-\d+-\d+)");
+  return std::regex_match(name, pattern);
+}
+
 int remove_leftovers(const fs::path& directory) {
   int count = 0;
   for (const auto& name : list_directory(directory)) {
-    if (!is_aside_name(name) || is_being_written(directory / name)) continue;
-    remove_path(directory / name);
+    if (!is_leftover_name(name)) continue;
+    const AsideLock lock(directory / name);
+    if (!lock.take()) continue;
+    remove_path(directory / name);  // under the lock: who has just created it notices
     ++count;
   }
   return count;

@@ -111,8 +111,8 @@ void publish_directory(const std::filesystem::path& path,
 /// dies.
 void remove_tree(const std::filesystem::path& path);
 
-/// Creates the directory and its parents, each synced into its own; one that exists is fine.
-void make_directories(const std::filesystem::path& path);
+/// Creates the directory and its parents, each synced into its own; one that exists is fine. Whether it is new.
+bool make_directories(const std::filesystem::path& path);
 
 /// The names in a directory, sorted; none when it does not exist.
 std::vector<std::string> list_directory(const std::filesystem::path& directory);
@@ -130,8 +130,11 @@ class DirectoryLock {
   int descriptor_ = -1;
 };
 
-/// Removes what writers that are gone left in a directory; returns how many. Directories are not locked while they are
-/// written aside, so where they are, no other process may write.
+/// A name that something has while it is written aside.
+bool is_leftover_name(const std::string& name);
+
+/// Removes what writers that are gone left in a directory; returns how many. What a living one writes is locked, and
+/// stays.
 int remove_leftovers(const std::filesystem::path& directory);
 
 }  // namespace lehi

@@ -92,11 +92,11 @@ void write_beginning(const std::vector<PlannedRun>& plan, const fs::path& direct
 
 void take_back(const std::vector<PlannedRun>& plan, const fs::path& directory, bool created) {
   std::error_code ignored;
-  fs::remove(directory / kStudyFile, ignored);
   for (const auto& run : plan) {
     fs::remove(directory / run.directory / "config.toml", ignored);
     fs::remove(directory / run.directory, ignored);  // only when it is empty
   }
+  fs::remove(directory / kStudyFile, ignored);  // last: with it, what a kill leaves is a study that can be resumed
   if (created) fs::remove(directory, ignored);
 }
 

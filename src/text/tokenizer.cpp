@@ -6,6 +6,7 @@
 #include "data/bytes.h"
 #include "data/catalogue.h"
 #include "data/error.h"
+#include "runtime/failure.h"
 #include "runtime/names.h"
 #include "text/utf8.h"
 #include "text/vocabulary_files.h"
@@ -55,6 +56,7 @@ Tokenizer::Tokenizer(TokenizerKind kind, Vocabulary vocabulary, std::string dige
     : kind_(kind), vocabulary_(std::move(vocabulary)), digest_(std::move(digest)) {}
 
 Tokenizer Tokenizer::load(TokenizerKind kind, const std::string& data_dir) {
+  const runtime::Doing loading("load a tokenizer");
   if (kind == TokenizerKind::bytes) return {kind, byte_vocabulary(), "bytes"};
   const auto files = data::find_files(data::task_files(name_of(kind)), data_dir);
   std::vector<std::string> contents;

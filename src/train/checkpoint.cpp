@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "files/files.h"
+#include "runtime/failure.h"
 #include "runtime/message.h"
 #include "train/crc32c.h"
 #include "train/json_file.h"
@@ -133,6 +134,7 @@ fs::path save_checkpoint(const fs::path& directory, std::int64_t step, const Che
 }
 
 Checkpoint load_checkpoint(const fs::path& path) {
+  const runtime::Doing reading(fmt::format("read the checkpoint {}", path.string()));
   Checkpoint checkpoint;
   checkpoint.state = checked_state(path);
   checkpoint.model = read_safetensors(path / kModel).tensors;

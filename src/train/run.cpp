@@ -8,6 +8,7 @@
 
 #include "lehi/error.h"
 #include "runtime/blas.h"
+#include "runtime/failure.h"
 #include "runtime/message.h"
 #include "runtime/signals.h"
 #include "train/run_files.h"
@@ -149,20 +150,21 @@ RunOutcome train_to_the_end(const RunRequest& request, const RunConfig& config, 
       if (record) reporter.report(evaluated ? &line : nullptr);
       trainer.add_record_time(seconds_now() - start);
     }
-    if (config.keep > 0) save_checkpoint();
+    if (config.keep > 0 && agreed(record && record->last_checkpoint_due(), ranks)) save_checkpoint();
+    if (trainer.finished()) return {finish(RunStatus::done, "")};
+    const int signal = signals.received() != 0 ? signals.received() : SIGTERM;  // of another rank
+    return {finish(RunStatus::interrupted, fmt::format("stopped by signal {}", signal)), signal};
   } catch (const NonFiniteError& error) {
     return {finish(RunStatus::diverged, error.what())};
-  } catch (const std::runtime_error& error) {
-    // A full disk, a lost rank: the checkpoint that is there stays good, and run.json may still say why.
+  } catch (const std::exception& error) {
+    // A full disk, too little memory, a lost rank: the checkpoint that is there stays good, and run.json may still say
+    // why, unless it has said that the run is done (and then its directory could not be synced).
     try {
-      finish(RunStatus::failed, error.what());
-    } catch (const FileError&) {  // NOLINT(bugprone-empty-catch): the first error is the one to tell
+      if (record && !record->says_over()) finish(RunStatus::failed, runtime::sentence_of(error));
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the first error is the one to tell
     }
     throw;
   }
-  if (trainer.finished()) return {finish(RunStatus::done, "")};
-  const int signal = signals.received() != 0 ? signals.received() : SIGTERM;  // of another rank
-  return {finish(RunStatus::interrupted, fmt::format("stopped by signal {}", signal)), signal};
 }
 
 // A run that is over, or its configuration: rank 0's, who has the directory.
@@ -190,6 +192,17 @@ Beginning look_before(const RunRequest& request) {
   return beginning;
 }
 
+// Of a run that could not begin, nothing stays. config.toml goes last: with it, what a kill leaves can be resumed.
+void take_back(const fs::path& out) {
+  try {
+    for (const auto& name : list_directory(out)) {
+      if (name != "config.toml") fs::remove_all(out / name);
+    }
+    fs::remove_all(out);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): why the run could not begin is what to tell
+  }
+}
+
 RunOutcome run_rank(const RunRequest& request) {
   Beginning beginning = look_before(request);
   if (beginning.over) return {*beginning.over, 0, true};
@@ -199,6 +212,7 @@ RunOutcome run_rank(const RunRequest& request) {
   const int ranks_here = ranks == nullptr ? 1 : ranks->launch().local_size;
   if (ranks != nullptr && config.distributed.compress == "bfloat16") ranks->round_sums();
 
+  const runtime::Doing training("train; a smaller model or batch (--batch-size) takes less");
   TaskData data = load_task(config, request.data_dir, request.on_message);
   for (const auto& notice : data.notices) request.on_message(notice);
   check_memory(config, {data.inputs, data.outputs}, runtime::describe_host().memory_bytes / ranks_here);
@@ -212,10 +226,9 @@ RunOutcome run_rank(const RunRequest& request) {
   std::optional<FoundCheckpoint> checkpoint;
   std::optional<RunRecord> over;
   FoundRun found;
-  std::error_code ignored;
-  const bool is_new = !fs::exists(request.out, ignored);
+  bool is_new = false;
   if (keeps_record) {
-    make_directories(request.out);
+    is_new = make_directories(request.out);
     lock.emplace(request.out);
     // What was seen before the lock may have changed since.
     found = look_at(request.out);
@@ -233,8 +246,8 @@ RunOutcome run_rank(const RunRequest& request) {
       request.on_message(fmt::format("resuming at step {} of {}", trainer.steps(), trainer.total_steps()));
     }
     if (keeps_record) record.emplace(request, config, found, trainer, checkpoint.has_value());
-  } catch (const FileError&) {
-    if (keeps_record && is_new) fs::remove_all(request.out, ignored);
+  } catch (const std::exception&) {
+    if (keeps_record && is_new) take_back(request.out);
     throw;
   }
   return train_to_the_end(request, config, trainer, record, signals);
@@ -249,7 +262,7 @@ RunOutcome run_training(const RunRequest& request) {
   } catch (const distributed::LostRankError&) {
     throw;
   } catch (const std::exception& error) {
-    request.ranks->give_up(error.what());
+    request.ranks->give_up(runtime::sentence_of(error));
     throw;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "files/files.h"
@@ -52,7 +53,9 @@ FoundRun look_at(const fs::path& out) {
     found.record = read_run_record(out / "run.json");
     if (!found.config) throw FileError(fmt::format("{} has a run.json but no config.toml", out.string()));
   }
-  if (!found.config && !list_directory(out).empty()) {
+  const auto names = list_directory(out);
+  // A process that was killed while it wrote its first file left a part of it, which goes away later.
+  if (!found.config && !std::all_of(names.begin(), names.end(), &is_leftover_name)) {
     throw FileError(fmt::format("{} is not empty and holds no run; choose another --out", out.string()));
   }
   return found;
@@ -78,12 +81,15 @@ RunFiles::RunFiles(const RunRequest& request, const RunConfig& config, const Fou
       events_(out_, unix_time(record_.started, "run.json"), metrics_.kept()),
       last_checkpoint_(seconds_now()) {
   if (!metrics_.kept().empty()) last_line_ = metrics_.kept().back();
+  if (resumed) saved_step_ = trainer_.steps();
   record_.status = RunStatus::running;
   record_.sessions.push_back(trainer_.steps());
   record_.message.clear();
   record_.finished.clear();
   record_.result = json::object();
   write();
+  // A run that was killed between a checkpoint and the removal of an old one has one too many.
+  if (resumed && config_.keep > 0) prune(checkpoints_of(out_), static_cast<int>(config_.keep));
 }
 
 void RunFiles::write() const { write_run_record(out_ / "run.json", record_); }
@@ -103,8 +109,19 @@ bool RunFiles::checkpoint_due(bool evaluated) const {
 void RunFiles::save(const Checkpoint& checkpoint) {
   metrics_.sync();
   save_checkpoint(checkpoints_of(out_), trainer_.steps(), checkpoint);
+  saved_step_ = trainer_.steps();
   prune(checkpoints_of(out_), static_cast<int>(config_.keep));
   last_checkpoint_ = seconds_now();
+}
+
+bool RunFiles::last_checkpoint_due() const { return config_.keep > 0 && saved_step_ != trainer_.steps(); }
+
+bool RunFiles::says_over() const {
+  try {
+    return look_at(out_).is_over();
+  } catch (const FileError&) {
+    return false;
+  }
 }
 
 RunRecord RunFiles::finish(RunStatus status, const std::string& message) {

@@ -42,7 +42,12 @@ class RunFiles {
   void add(const nlohmann::json& line);
 
   bool checkpoint_due(bool evaluated) const;
+  /// At the end of a session: the newest checkpoint is of an earlier step. A good one is not written again.
+  bool last_checkpoint_due() const;
   void save(const Checkpoint& checkpoint);
+
+  /// run.json says on the disk that nothing is left to be done.
+  bool says_over() const;
 
   RunRecord finish(RunStatus status, const std::string& message);
 
@@ -57,7 +62,8 @@ class RunFiles {
   MetricsLog metrics_;
   EventLog events_;
   nlohmann::json last_line_ = nlohmann::json::object();
-  double last_checkpoint_;  ///< on the clock of seconds_now()
+  std::int64_t saved_step_ = -1;  ///< of the newest checkpoint that this session has read or written
+  double last_checkpoint_;        ///< on the clock of seconds_now()
 };
 
 /// Seconds on a clock that never goes back.

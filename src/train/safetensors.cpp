@@ -14,6 +14,7 @@
 #include <set>
 #include <tuple>
 
+#include "runtime/failure.h"
 #include "runtime/message.h"
 #include "train/crc32c.h"
 #include "train/json_file.h"
@@ -239,6 +240,7 @@ void write_safetensors(const std::filesystem::path& path, const NamedTensors& te
 }
 
 LazyTensors open_safetensors(const std::filesystem::path& path) {
+  const runtime::Doing reading(fmt::format("read {}", path.string()));
   const auto file = std::make_shared<InputFile>(path);
   std::uint64_t length = 0;
   if (file->size() < sizeof(length)) damaged(path, fmt::format("it has only {} bytes", file->size()));

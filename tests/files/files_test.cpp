@@ -184,6 +184,23 @@ TEST(RemoveLeftovers, RemovesWhatAKilledWriterLeftAndNothingElse) {
   EXPECT_EQ(remove_leftovers(scratch / "none"), 0);
 }
 
+TEST(RemoveLeftovers, LeavesWhatALivingProcessWrites) {
+  const Scratch scratch;
+  {
+    PendingFile pending(scratch / "file");
+    pending.file().write("half");
+    EXPECT_EQ(remove_leftovers(scratch.path()), 0);
+    pending.publish();
+  }
+  publish_directory(scratch / "directory", [&](const auto& aside) {
+    EXPECT_EQ(remove_leftovers(scratch.path()), 0);
+    spill(aside / "inner", "text");
+  });
+  EXPECT_EQ(slurp(scratch / "file"), "half");
+  EXPECT_EQ(slurp(scratch / "directory/inner"), "text");
+  EXPECT_THAT(scratch.names(), ElementsAre("directory", "file"));
+}
+
 TEST(ReadText, RefusesWhatIsMissingTooLargeOrNoFile) {
   const Scratch scratch;
   spill(scratch / "a", "12345");

@@ -1,0 +1,181 @@
+// Every loader of the program, one of whose allocations finds no memory, or none from there on: no crash, one sentence,
+// exit code 1, no descriptor left open.
+#ifndef LEHI_SANITIZED
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+
+#include "data_room/fixture.h"
+#include "faults/allocations.h"
+#include "faults/ends.h"
+#include "faults/harness.h"
+#include "faults/points.h"
+#include "text/fixture.h"
+#include "train/scratch.h"
+
+namespace lehi::faults {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string image_record() {
+  std::string bytes(1 + 3072, '\x55');
+  bytes[0] = '\3';
+  return bytes;
+}
+
+/// A loader, by the command that needs it.
+struct Loader {
+  std::string name;
+  cli::Arguments (*command)(const fs::path& folder);
+};
+
+cli::Arguments small_run(const std::string& task, const fs::path& folder) {
+  return {"train",        task, "--data-dir", folder.string(),   "--steps", "1",
+          "--batch-size", "2",  "--set",      "train.threads=1", "--out",   (folder / "run").string(),
+          "--resume"};
+}
+
+const std::vector<Loader>& loaders() {
+  static const std::vector<Loader> all = {
+      {"Csv",
+       [](const fs::path& folder) {
+         std::string text = "a,b,y\n";
+         for (int i = 0; i < 30; ++i) text += fmt::format("{},{},{}\n", i % 7, i % 5, i % 3);
+         testing::spill(folder / "t.csv.gz", testing::gzipped(text));
+         auto words = small_run("csv:" + (folder / "t.csv.gz").string(), folder);
+         words.insert(words.end(), {"--target", "y"});
+         return words;
+       }},
+      {"Idx",
+       [](const fs::path& folder) {
+         fs::create_directory(folder / "mnist");
+         for (const std::string part : {"train", "t10k"}) {
+           testing::spill(folder / "mnist" / (part + "-images-idx3-ubyte"),
+                          testing::idx(0x803, {4, 28, 28}, std::string(4 * 784, '\x40')));
+           testing::spill(folder / "mnist" / (part + "-labels-idx1-ubyte"), testing::idx(0x801, {4}, "\1\2\3\4"));
+         }
+         return small_run("mnist", folder);
+       }},
+      {"Cifar",
+       [](const fs::path& folder) {
+         fs::create_directory(folder / "cifar10");
+         testing::spill(folder / "cifar10/data_batch_1.bin", image_record() + image_record());
+         testing::spill(folder / "cifar10/test_batch.bin", image_record());
+         // Weights that fit nothing: the images are loaded first.
+         return cli::Arguments{"eval",          "cifar10",   "--data-dir",
+                               folder.string(), "--weights", LEHI_TEST_DATA "/mixed.safetensors"};
+       }},
+      {"Tokenizer",
+       [](const fs::path& folder) {
+         const auto files = text::gpt2_files(text::small_parts({{"a", "b"}, {"ab", "c"}}, {"<|endoftext|>"}));
+         fs::create_directory(folder / "gpt2");
+         testing::spill(folder / "gpt2/encoder.json", files.encoder_json);
+         testing::spill(folder / "gpt2/vocab.bpe", files.vocab_bpe);
+         testing::spill(folder / "t.txt", "abc abcabc aab\n");
+         return cli::Arguments{"tokenize",   "--tokenizer",   "gpt2",
+                               "--data-dir", folder.string(), (folder / "t.txt").string()};
+       }},
+      {"TextAndShards",
+       [](const fs::path& folder) {
+         std::string text;
+         for (int i = 0; i < 400; ++i) text += "so long, and thanks ";
+         testing::spill(folder / "t.txt", text);
+         ::setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+         auto words = small_run("text:" + (folder / "t.txt").string(), folder);
+         for (const char* setting :
+              {"text.tokenizer=bytes", "model.layers=1", "model.width=8", "model.heads=1", "text.block=16"}) {
+           words.insert(words.end(), {"--set", setting});
+         }
+         words.insert(words.end(), {"--preset", "small"});
+         return words;
+       }},
+      {"Safetensors",
+       [](const fs::path& folder) {
+         return cli::Arguments{"convert", LEHI_TEST_DATA "/mixed.safetensors", (folder / "out.safetensors").string(),
+                               "--dtype", "float32"};
+       }},
+  };
+  return all;
+}
+
+std::size_t open_descriptors() {
+  const fs::directory_iterator entries("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+class MemoryFaults : public ::testing::TestWithParam<Loader> {
+ protected:
+  struct Answer {
+    int code = 0;
+    std::string err;
+  };
+
+  /// In a fork: the command with failing allocations. Writes how many there were into `count`.
+  Answer run(const cli::Arguments& words, std::int64_t at, bool all_after) const {
+    constexpr int leaks = 99;
+    const auto err = scratch / "err.txt";
+    const int code = forked([&] {
+      cli::say_why_at_termination();
+      const int file = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      const int nothing = ::open("/dev/null", O_WRONLY);
+      ::dup2(file, STDERR_FILENO);
+      ::dup2(nothing, STDOUT_FILENO);
+      const auto before = open_descriptors();
+      fail_allocation(at, all_after);
+      const int result = cli::run_program(words, std::cout, std::cerr);
+      const auto count = stop_counting_allocations();
+      std::ofstream(scratch / "count.txt") << count;
+      return open_descriptors() == before ? result : leaks;
+    });
+    return {code, testing::slurp(err)};
+  }
+
+  testing::Scratch scratch;
+};
+
+TEST_P(MemoryFaults, AreOneSentence) {
+  const auto folder = scratch / "data";
+  fs::create_directory(folder);
+  const auto words = GetParam().command(folder);
+  const auto usual = run(words, 0, false);
+  ASSERT_THAT(usual.code, ::testing::AnyOf(cli::done, cli::bad_input)) << usual.err;
+  const auto count = std::stoll(testing::slurp(scratch / "count.txt"));
+  ASSERT_GT(count, 100);
+  const std::int64_t tries = std::min<std::int64_t>(count, tries_all() ? 500 : 8);
+  int sentences = 0;
+  for (std::int64_t i = 0; i < tries; ++i) {
+    for (const bool all_after : {false, true}) {
+      for (const char* left : {"run", "out.safetensors", "lehi"}) fs::remove_all(folder / left);
+      const auto at = 1 + i * count / tries;
+      const auto [code, err] = run(words, at, all_after);
+      const auto shown = fmt::format("allocation {} of {}{}, exit code {}: {}", at, count,
+                                     all_after ? " and all after it" : "", code, err);
+      // What can do without goes on.
+      ASSERT_THAT(code, ::testing::AnyOf(usual.code, cli::internal_error, cli::bad_input)) << shown;
+      if (code == usual.code && err == usual.err) continue;
+      ++sentences;
+      for (const char* trace : {"Exception raised", "terminate called", "frame #", "bad_alloc", "enforce"}) {
+        ASSERT_EQ(err.find(trace), std::string::npos) << shown;
+      }
+      if (code == cli::internal_error) {
+        ASSERT_THAT(err, HasSubstr("memory")) << shown;
+      }
+    }
+  }
+  EXPECT_GT(sentences, tries) << "hardly any failure was noticed";
+}
+
+INSTANTIATE_TEST_SUITE_P(Loaders, MemoryFaults, ::testing::ValuesIn(loaders()),
+                         [](const auto& loader) { return loader.param.name; });
+
+}  // namespace
+}  // namespace lehi::faults
+#endif

@@ -1,0 +1,497 @@
+// `make soak`: the real program, training all the time, killed and failed at random and resumed, and whatever ends
+// compared with a run that was left alone. Prints a table; exit code 0 when nothing was lost and memory stayed flat.
+//   usage: lehi_soak [SECONDS [SEED [DATA_DIR]]]      Ctrl-C ends it with the table so far.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): kill is POSIX
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include "faults/ends.h"
+#include "faults/harness.h"
+#include "files/files.h"
+#include "lehi/runtime.h"
+#include "train/run_record.h"
+#include "train/scratch.h"
+
+namespace lehi::faults {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Scratch;
+using testing::slurp;
+using testing::spill;
+using Clock = std::chrono::steady_clock;
+
+volatile std::sig_atomic_t interrupted = 0;  // NOLINT: all that a signal handler may touch
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// ---- what is trained ----
+
+struct Scenario {
+  std::string name;
+  bool study = false;
+  cli::Arguments words;  ///< but for --out
+};
+
+cli::Arguments joined(cli::Arguments words, const cli::Arguments& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string table_text() {
+  std::string text = "a,b,y,kind\n";
+  for (int i = 0; i < 400; ++i) {
+    const double a = std::sin(i * 1.7);
+    const double b = std::cos(i * 0.9);
+    text += fmt::format("{:.5f},{:.5f},{:.5f},{}\n", a, b, a * b, a > 0.3 ? "red" : b > 0 ? "green" : "blue");
+  }
+  return text;
+}
+
+/// Images of noise, where the data directory has no real ones.
+void write_images(const fs::path& folder) {
+  fs::create_directories(folder);
+  std::mt19937 engine(1);  // NOLINT(cert-msc51-cpp): the same images each time
+  const auto records = [&](int count) {
+    std::string bytes;
+    for (int i = 0; i < count; ++i) {
+      bytes += static_cast<char>(i % 10);
+      for (int j = 0; j < 3072; ++j) bytes += static_cast<char>(engine());
+    }
+    return bytes;
+  };
+  spill(folder / "data_batch_1.bin", records(200));
+  spill(folder / "test_batch.bin", records(50));
+}
+
+std::vector<Scenario> scenarios_in(const fs::path& folder, const std::string& data_dir) {
+  spill(folder / "t.csv", table_text());
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += fmt::format("line {} of {} says {}\n", i, i % 7, i * i % 101);
+  spill(folder / "t.txt", text);
+  const auto table = "csv:" + (folder / "t.csv").string();
+  const cli::Arguments every = {"--set", "train.threads=1", "--resume"};
+  std::vector<Scenario> all;
+  for (const char* optimizer : {"lehi", "lehi-gn", "lehibrid", "adam", "sophia-g", "sgd"}) {
+    const std::string target = all.size() % 2 == 0 ? "y" : "kind";
+    const std::string known = target == "y" && std::string(optimizer) == "sophia-g" ? "kind" : target;
+    all.push_back(
+        {fmt::format("table, {}", optimizer), false,
+         joined({"train", table, "--target", known, "--optimizer", optimizer, "--lr", "1e-3", "--steps", "3000",
+                 "--set", "model.hidden=[16]", "--set", "train.evaluate_every=150", "--checkpoint-every", "200"},
+                every)});
+  }
+  all.push_back({"fashion-mnist, lehi-gn", false,
+                 joined({"train", "fashion-mnist", "--preset", "small", "--optimizer", "lehi-gn", "--epochs", "2",
+                         "--set", "data.train_rows=6000", "--set", "data.test_rows=1000", "--checkpoint-every", "15"},
+                        every)});
+  all.push_back({"text, adam", false,
+                 joined({"train", "text:" + (folder / "t.txt").string(), "--preset", "small", "--optimizer", "adam",
+                         "--steps", "30", "--set", "text.tokenizer=bytes", "--set", "model.layers=2", "--set",
+                         "train.evaluate_every=10", "--checkpoint-every", "4"},
+                        every)});
+  auto images = data_dir;
+  if (images.empty() || !fs::exists(fs::path(images) / "cifar10")) {
+    images = (folder / "images").string();
+    write_images(folder / "images/cifar10");
+  }
+  all.push_back({"cifar10, lehi", false,
+                 joined({"train",
+                         "cifar10",
+                         "--data-dir",
+                         images,
+                         "--preset",
+                         "small",
+                         "--optimizer",
+                         "lehi",
+                         "--steps",
+                         "8",
+                         "--batch-size",
+                         "16",
+                         "--set",
+                         "data.train_rows=128",
+                         "--set",
+                         "data.test_rows=32",
+                         "--set",
+                         "train.evaluate_every=3",
+                         "--checkpoint-every",
+                         "2"},
+                        every)});
+  for (const char* jobs : {"1", "2"}) {
+    all.push_back({fmt::format("sweep, {} at once", jobs), true,
+                   joined({"sweep",         table,
+                           "--target",      "y",
+                           "--steps",       "3000",
+                           "--optimizers",  "lehi,adam",
+                           "--lrs",         "1e-3,1e-2",
+                           "--seeds",       "0,1",
+                           "--best",        "1",
+                           "--jobs",        jobs,
+                           "--set",         "model.hidden=[8]",
+                           "--set",         "train.evaluate_every=100",
+                           "--set",         "checkpoint.every=100",
+                           "--retry-failed"},
+                          every)});
+  }
+  return all;
+}
+
+// ---- the figures ----
+
+struct Figures {
+  std::int64_t runs = 0, studies = 0, sessions = 0, resumes = 0;
+  std::int64_t kills = 0, kills_inside = 0, terminations = 0, faults = 0;
+  std::int64_t lost_runs = 0, differences = 0, bad_answers = 0;
+  std::vector<std::string> findings;
+
+  std::int64_t points() const { return kills + kills_inside + terminations + faults; }
+  void find(std::int64_t& count, const std::string& text) {
+    ++count;
+    findings.push_back(text);
+    std::cerr << "soak: FOUND " << text << std::endl;
+  }
+};
+
+struct Memory {
+  std::string name;
+  std::vector<double> megabytes;
+
+  static double median(std::vector<double> values) {
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    return values.at(values.size() / 2);
+  }
+  double quarter(std::size_t which) const {
+    const auto size = megabytes.size() / 4;
+    const auto begin = megabytes.begin() + static_cast<std::ptrdiff_t>(which * size);
+    return median({begin, begin + static_cast<std::ptrdiff_t>(size)});
+  }
+  bool enough() const { return megabytes.size() >= 16; }
+  /// The first quarter is for warming up.
+  double growth() const { return quarter(3) - quarter(1); }
+  bool flat() const { return growth() <= std::max(2.0, 0.01 * quarter(1)); }
+};
+
+// ---- training that is disturbed ----
+
+class Soak {
+ public:
+  Soak(const Scratch& scratch, std::uint32_t seed, const std::string& data_dir)
+      : folder_(scratch.path()),
+        layer_(scratch.path(), scratch / "w"),
+        engine_(seed),
+        scenarios_(scenarios_in(scratch.path(), data_dir)) {
+    fs::create_directory(folder_ / "w");
+  }
+
+  /// One run or study, from its start to its end in the same bits.
+  void episode() {
+    const auto which = below(scenarios_.size());
+    const auto& scenario = scenarios_[which];
+    const auto straight = reference(which);
+    if (straight.empty()) return;
+    const auto out = folder_ / "w" / "run";
+    fs::remove_all(out);
+    const auto most = 4 + below(12);
+    // A fork has LibTorch loaded, which makes more moments an hour; the disk's own syncs take most of a short run.
+    real_ = below(3) == 0;
+    layer_.keep_syncs(below(4) == 0);
+    std::string history = fmt::format("{}{}", scenario.name, real_ ? ", the real program" : "");
+    bool ended = false;
+    for (std::size_t i = 0; i < most && !ended && interrupted == 0; ++i) ended = session(scenario, out, i, history);
+    if (interrupted != 0) return;
+    if (!ended) {
+      ++figures.sessions;
+      ++figures.resumes;
+      const auto last = layer_.finish(start(scenario, out, {}));
+      if (interrupted != 0) return;
+      if (last.code != cli::done) figures.find(figures.bad_answers, history + "\n" + last.err);
+    }
+    const auto found = scenario.study ? study_differences(straight, out) : run_differences(straight, out);
+    for (const auto& text : found) figures.find(figures.differences, text + "\n" + history);
+    ++(scenario.study ? figures.studies : figures.runs);
+    if (!found.empty()) fs::rename(out, folder_ / fmt::format("kept-{}", figures.differences));
+  }
+
+  Layer& layer() { return layer_; }
+  const fs::path& folder() const { return folder_; }
+  const Scenario& table() const { return scenarios_.front(); }
+  fs::path any_study() {
+    for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+      if (scenarios_[i].study) return reference(i);
+    }
+    return {};
+  }
+
+  Figures figures;
+
+ private:
+  struct Reference {
+    std::int64_t operations = 0;
+    double seconds = 0.0;
+  };
+
+  std::size_t below(std::size_t limit) { return std::uniform_int_distribution<std::size_t>(0, limit - 1)(engine_); }
+
+  static cli::Arguments with_out(const Scenario& scenario, const fs::path& out) {
+    return joined(scenario.words, {"--out", out.string()});
+  }
+
+  int start(const Scenario& scenario, const fs::path& out, const Fault& fault) {
+    const auto words = with_out(scenario, out);
+    return real_ ? layer_.start_real(words, fault) : layer_.start(words, fault);
+  }
+
+  /// Left alone, once; "" where it can't be.
+  fs::path reference(std::size_t which) {
+    const auto path = folder_ / "w" / fmt::format("straight-{}", which);
+    if (references_.count(which) != 0) return path;
+    const auto start = Clock::now();
+    layer_.keep_syncs(false);
+    const auto ended = layer_.run_real(with_out(scenarios_[which], path));
+    if (ended.code != cli::done) {
+      if (interrupted == 0) figures.find(figures.bad_answers, scenarios_[which].name + ": " + ended.err);
+      return {};
+    }
+    references_[which] = {ended.operations, seconds_since(start)};
+    std::cerr << fmt::format("soak: {}: {} file operations, {:.1f} s\n", scenarios_[which].name, ended.operations,
+                             references_[which].seconds);
+    return path;
+  }
+
+  /// One process of the program and what happens to it. True when it reached the end.
+  bool session(const Scenario& scenario, const fs::path& out, std::size_t number, std::string& history) {
+    const auto& straight = references_.at(static_cast<std::size_t>(&scenario - scenarios_.data()));
+    const auto before = scenario.study ? finished_runs(out) : std::map<std::string, std::string>();
+    Fault fault;
+    int sent = 0;
+    const auto choice = below(10);
+    if (choice < 6) {
+      // Early operations more often: a resumed run has fewer of them.
+      const auto span = below(2) == 0 ? straight.operations : std::max<std::int64_t>(40, straight.operations / 4);
+      fault = {static_cast<Kind>(1 + below(kinds - 1)),
+               1 + static_cast<std::int64_t>(below(static_cast<std::size_t>(span)))};
+    } else {
+      sent = choice < 9 ? SIGKILL : SIGTERM;
+    }
+    ++figures.sessions;
+    if (number > 0) ++figures.resumes;
+    const int process = start(scenario, out, fault);
+    if (sent != 0) wait_then_send(process, sent, real_ ? straight.seconds : straight.seconds / 2);
+    const auto ended = layer_.finish(process);
+    history += fmt::format("\n  {} -> {}", sent != 0 ? fmt::format("signal {}", sent) : text_of(fault), ended.code);
+    if (interrupted != 0) return false;
+    count(fault, sent, ended);
+    check(scenario, fault, sent, ended, out, before, history);
+    return ended.code == cli::done;
+  }
+
+  void wait_then_send(int process, int signal, double seconds) {
+    const auto wait = std::uniform_real_distribution<double>(0.0, seconds * 1.1)(engine_);
+    const auto start = Clock::now();
+    siginfo_t info = {};
+    while (seconds_since(start) < wait && interrupted == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+        return;
+      }
+    }
+    ::kill(process, signal);
+  }
+
+  void count(const Fault& fault, int sent, const Ended& ended) {
+    if (sent == SIGKILL && ended.code == -SIGKILL) ++figures.kills;
+    if (sent == SIGTERM && ended.code != cli::done) ++figures.terminations;
+    if (ended.struck) ++(kills(fault.kind) ? figures.kills_inside : figures.faults);
+  }
+
+  void check(const Scenario& scenario, const Fault& fault, int sent, const Ended& ended, const fs::path& out,
+             const std::map<std::string, std::string>& before, const std::string& history) {
+    for (const char* trace : {"Exception raised", "terminate called", "frame #"}) {
+      if (ended.err.find(trace) != std::string::npos) figures.find(figures.bad_answers, history + "\n" + ended.err);
+    }
+    const bool killed = sent == SIGKILL || kills(fault.kind);
+    // A study whose run was killed has a failed run, for which it says 1.
+    const bool right = ended.code == cli::done || (killed && (ended.code == -SIGKILL || scenario.study)) ||
+                       (sent == SIGTERM && (ended.code == 143 || ended.code == -SIGTERM)) ||
+                       (ended.struck && ended.code == cli::bad_input);
+    if (!right) figures.find(figures.bad_answers, history + "\n" + ended.err);
+    try {
+      if (!scenario.study && fs::exists(out / "run.json")) train::read_run_record(out / "run.json");
+      for (const auto& [name, record] : before) {
+        if (slurp(out / name / "run.json") != record) figures.find(figures.lost_runs, name + "\n" + history);
+      }
+    } catch (const std::exception& error) {
+      figures.find(figures.bad_answers, fmt::format("{}\n{}", error.what(), history));
+    }
+  }
+
+  fs::path folder_;
+  Layer layer_;
+  std::mt19937 engine_;
+  std::vector<Scenario> scenarios_;
+  std::map<std::size_t, Reference> references_;
+  bool real_ = true;
+};
+
+// ---- memory over time ----
+
+double resident_megabytes(int process) {
+  std::ifstream status(fmt::format("/proc/{}/statm", process));
+  double size = 0;
+  double resident = 0;
+  status >> size >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
+}
+
+/// One process that trains again and again.
+Memory memory_of_many_runs(const Soak& soak, double seconds) {
+  const auto file = soak.folder() / "resident.txt";
+  const auto out = soak.folder() / "again";
+  forked([&] {
+    std::ofstream series(file);
+    std::ofstream nothing("/dev/null");
+    const auto start = Clock::now();
+    auto words = soak.table().words;
+    *std::find(words.begin(), words.end(), "3000") = "300";
+    words = joined(words, {"--set", "train.evaluate_every=10", "--out", out.string()});
+    while (seconds_since(start) < seconds && interrupted == 0) {
+      fs::remove_all(out);
+      if (cli::run_program(words, nothing, nothing) != cli::done) return 1;
+      series << resident_megabytes(::getpid()) << '\n' << std::flush;
+    }
+    return 0;
+  });
+  Memory memory{"one process, run after run", {}};
+  std::ifstream series(file);
+  for (double value = 0; series >> value;) memory.megabytes.push_back(value);
+  return memory;
+}
+
+std::size_t ask(std::uint16_t port, const std::string& target) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::size_t bytes = 0;
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {  // NOLINT
+    const auto request =
+        fmt::format("GET {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\r\n", target, port);
+    if (::send(socket, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
+      std::array<char, 65536> buffer{};
+      for (ssize_t size = 0; (size = ::recv(socket, buffer.data(), buffer.size(), 0)) > 0;) {
+        bytes += static_cast<std::size_t>(size);
+      }
+    }
+  }
+  ::close(socket);
+  return bytes;
+}
+
+/// `lehi serve`, asked again and again while its study changes.
+Memory memory_of_serving(Soak& soak, double seconds) {
+  Memory memory{"lehi serve, asked again and again", {}};
+  const auto study = soak.any_study();
+  if (study.empty()) return memory;
+  const int process = soak.layer().start_real({"serve", study.string(), "--port", "0"});
+  const auto start = Clock::now();
+  std::string url;
+  while (seconds_since(start) < 30.0 && url.find('\n') == std::string::npos) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    url = slurp(soak.folder() / "out.txt");
+  }
+  const auto colon = url.rfind(':');
+  const auto port = colon == std::string::npos ? 0 : std::atoi(url.c_str() + colon + 1);
+  std::size_t bytes = 0;
+  std::size_t asked = 0;
+  while (port != 0 && seconds_since(start) < seconds && interrupted == 0) {
+    for (int i = 0; i < 20; ++i, ++asked) {
+      bytes += ask(static_cast<std::uint16_t>(port), i % 2 == 0 ? "/" : "/data.json");
+    }
+    fs::last_write_time(study / "study.json", fs::file_time_type::clock::now());
+    memory.megabytes.push_back(resident_megabytes(process));
+  }
+  ::kill(process, SIGTERM);
+  soak.layer().finish(process);
+  std::cerr << fmt::format("soak: lehi serve answered {} requests with {:.1f} MB\n", asked,
+                           static_cast<double>(bytes) / 1e6);
+  if (bytes == 0) memory.megabytes.clear();
+  return memory;
+}
+
+// ---- the table ----
+
+bool print(const Figures& figures, const std::vector<Memory>& memories, double seconds, std::uint32_t seed) {
+  const auto row = [](const std::string& name, const auto& value) { fmt::print("{:<46} {}\n", name, value); };
+  fmt::print("\nsoak, seed {}, {:.0f} s\n", seed, seconds);
+  row("runs ended and compared", figures.runs);
+  row("studies ended and compared (6 runs each)", figures.studies);
+  row("processes, of them resumed", fmt::format("{}, {}", figures.sessions, figures.resumes));
+  row("killed at a random moment", figures.kills);
+  row("killed at a random file operation", figures.kills_inside);
+  row("stopped by SIGTERM", figures.terminations);
+  row("file operations failed", figures.faults);
+  row("kill and fault points survived", figures.points());
+  row("finished runs lost or run again", figures.lost_runs);
+  row("ends that differ (weights, metrics, files)", figures.differences);
+  row("wrong exit codes, traces, unreadable records", figures.bad_answers);
+  bool good = figures.lost_runs + figures.differences + figures.bad_answers == 0;
+  for (const auto& memory : memories) {
+    if (!memory.enough()) {
+      row(memory.name, "too few samples");
+      continue;
+    }
+    good = good && memory.flat();
+    row(memory.name, fmt::format("{:.1f} -> {:.1f} MB over {} samples: {}", memory.quarter(1), memory.quarter(3),
+                                 memory.megabytes.size(), memory.flat() ? "flat" : "GROWS"));
+  }
+  fmt::print("flat: the median of the last quarter is at most 2 MB or 1 % above that of the second\n");
+  for (const auto& finding : figures.findings) fmt::print("found: {}\n", finding);
+  return good;
+}
+
+int soak(double seconds, std::uint32_t seed, const std::string& data_dir) {
+  const auto start = Clock::now();
+  const Scratch scratch;
+  std::cerr << fmt::format("soak: seed {}, {:.0f} s, in {}\n", seed, seconds, scratch.path().string());
+  Soak soak(scratch, seed, data_dir);
+  std::vector<Memory> memories;
+  const double share = std::min(120.0, seconds * 0.05);
+  memories.push_back(memory_of_many_runs(soak, share));
+  memories.push_back(memory_of_serving(soak, share));
+  double told = 0.0;
+  while (seconds_since(start) < seconds && interrupted == 0) {
+    soak.episode();
+    if (seconds_since(start) - told > 60.0) {
+      told = seconds_since(start);
+      std::cerr << fmt::format("soak: {:.0f} s, {} runs, {} studies, {} points, {} findings\n", told, soak.figures.runs,
+                               soak.figures.studies, soak.figures.points(), soak.figures.findings.size());
+    }
+  }
+  return print(soak.figures, memories, seconds_since(start), seed) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace lehi::faults
+
+int main(int argc, char** argv) {
+  lehi::runtime::prepare(argc, argv);
+  std::signal(SIGINT, [](int) { lehi::faults::interrupted = 1; });
+  std::signal(SIGTERM, [](int) { lehi::faults::interrupted = 1; });
+  const double seconds = argc > 1 ? std::atof(argv[1]) : 3600.0;
+  const auto seed = static_cast<std::uint32_t>(argc > 2 ? std::atoi(argv[2]) : 8);
+  return lehi::faults::soak(seconds, seed, argc > 3 ? argv[3] : "");
+}
