@@ -12,11 +12,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Its contents are removed, so it must be what it seems to be.
+fs::path working_folder(const fs::path& data_dir) {
+  fs::path folder = data_dir / ".incoming";
+  if (fs::is_symlink(fs::symlink_status(folder))) {
+    refuse_data("{} is a link, and what it leads to would be emptied; remove it", folder.string());
+  }
+  make_directories(folder);
+  return folder;
+}
+
 // The working folder: locked against another process, emptied of what an earlier one left, gone at the end.
 class Incoming {
  public:
-  explicit Incoming(const fs::path& data_dir)
-      : folder_(data_dir / ".incoming"), lock_((make_directories(folder_), folder_)) {
+  explicit Incoming(const fs::path& data_dir) : folder_(working_folder(data_dir)), lock_(folder_) {
     for (const auto& leftover : fs::directory_iterator(folder_)) fs::remove_all(leftover);
   }
   ~Incoming() {

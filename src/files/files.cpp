@@ -33,7 +33,10 @@ std::string reason(int error) {
     case EFBIG:
       return "the file would grow larger than the system allows; raise the limit or choose another place";
     case ENOENT:
-      return "it does not exist; check the path";
+    case ENOTDIR:
+      return "there is no such file or directory; check the path";
+    case EEXIST:
+      return "something else has that name; choose another";
     default:
       return std::generic_category().message(error);
   }
@@ -61,6 +64,13 @@ fs::path aside_name(const fs::path& path) {
     struct stat found {};
     if (::lstat(aside.c_str(), &found) != 0) return aside;
   }
+}
+
+/// What is written aside goes by the name that it will have.
+std::string name_for_people(const fs::path& path) {
+  auto name = path.string();
+  if (is_leftover_name(path.filename().string())) name.resize(name.rfind(".tmp-"));
+  return name;
 }
 
 /// A lock on a file or directory that is written aside or about to be removed.
@@ -140,7 +150,7 @@ void replace_directory(const fs::path& aside, const fs::path& path) {
 }  // namespace
 
 FileError::FileError(std::string_view operation, const fs::path& path, int error)
-    : FileError(fmt::format("cannot {} {}: {}", operation, path.string(), reason(error))) {}
+    : FileError(fmt::format("cannot {} {}: {}", operation, name_for_people(path), reason(error))) {}
 
 OutputFile::OutputFile(fs::path path, Mode mode) : path_(std::move(path)) {
   const int flags = O_WRONLY | O_CLOEXEC | O_CREAT | (mode == Mode::create ? O_EXCL : O_APPEND);

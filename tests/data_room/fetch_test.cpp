@@ -215,14 +215,23 @@ TEST_F(FetchSmall, SecondFetchAtOnceIsRefused) {
   fs::create_directories(folder_.path() / ".incoming");
   const int other = open((folder_.path() / ".incoming").c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
-  EXPECT_THAT(refusal(task("right")), HasSubstr("another `lehi data get`"));
+  EXPECT_THAT(refusal(task("right")), HasSubstr("in use by another lehi process"));
   close(other);
   EXPECT_EQ(refusal(task("right")), "");
 }
 
+TEST_F(FetchSmall, WorkingFolderThatIsALinkIsNotEmptied) {
+  npm("right");
+  const auto precious = folder_.write("elsewhere/precious", "x");
+  fs::create_directory_symlink(precious.parent_path(), folder_.path() / ".incoming");
+  EXPECT_THAT(refusal(task("right")), HasSubstr(".incoming is a link"));
+  EXPECT_TRUE(fs::exists(precious));
+}
+
 TEST_F(FetchSmall, DataDirectoryThatCannotBeMadeIsNamed) {
   const auto file = folder_.write("file", "");
-  EXPECT_THAT(message_of([&] { fetch(task("right"), file / "sub"); }), HasSubstr("can't be made"));
+  EXPECT_THAT(message_of([&] { fetch(task("right"), file / "sub"); }),
+              HasSubstr("cannot create the directory " + file.string() + ":"));
 }
 
 TEST_F(FetchSmall, TaskWithoutAPackageSaysWhatToDo) {
