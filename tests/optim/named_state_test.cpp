@@ -230,7 +230,7 @@ TEST(NamedState, WhatDoesNotFitIsRefusedAndChangesNothing) {
       {changed("layer.1.momentum_product", torch::scalar_tensor(1.0, torch::kFloat64)),
        "the optimizer's state has 1 as 'layer.1.momentum_product'; expected a product of numbers in [0, 1)"},
       {changed("layer.1.covered", count(INT64_MAX)),
-       "the optimizer's state has 9223372036854775807 as 'layer.1.covered'; expected a count"},
+       "the optimizer's state has 9223372036854775807 as 'layer.1.covered'; expected a count, 0 or above"},
       {changed("layer.1.momentum_product", torch::scalar_tensor(0.5)),
        "the optimizer's state has 'layer.1.momentum_product' as Float []; expected Double []"},
       {changed("optimizer.step", count(-1)),

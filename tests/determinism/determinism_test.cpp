@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
 
 #include "cli/run.h"
 #include "lehi/presets.h"
