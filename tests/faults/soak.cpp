@@ -134,7 +134,7 @@ std::vector<Scenario> scenarios_in(const fs::path& folder, const std::string& da
     all.push_back({fmt::format("sweep, {} at once", jobs), true,
                    joined({"sweep",         table,
                            "--target",      "y",
-                           "--steps",       "3000",
+                           "--steps",       "400",
                            "--optimizers",  "lehi,adam",
                            "--lrs",         "1e-3,1e-2",
                            "--seeds",       "0,1",
