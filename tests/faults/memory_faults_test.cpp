@@ -15,6 +15,7 @@
 #include "faults/ends.h"
 #include "faults/harness.h"
 #include "faults/points.h"
+#include "files/files.h"
 #include "text/fixture.h"
 #include "train/scratch.h"
 
@@ -97,6 +98,18 @@ const std::vector<Loader>& loaders() {
          words.insert(words.end(), {"--preset", "small"});
          return words;
        }},
+      {"Checkpoint",
+       [](const fs::path& folder) {
+         testing::spill(folder / "t.csv", "a,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,7\n7,9\n8,8\n9,7\n10,12\n");
+         auto words = small_run("csv:" + (folder / "t.csv").string(), folder);
+         *std::find(words.begin(), words.end(), "1") = "4";
+         words.insert(words.end(), {"--target", "y", "--checkpoint-every", "1"});
+         Layer layer(folder, folder / "run");
+         EXPECT_EQ(layer.run(words, {Kind::kill, 100}).code, -9);
+         EXPECT_FALSE(list_directory(folder / "run/checkpoints").empty());
+         fs::rename(folder / "run", folder / "prepared");
+         return words;
+       }},
       {"Safetensors",
        [](const fs::path& folder) {
          return cli::Arguments{"convert", LEHI_TEST_DATA "/mixed.safetensors", (folder / "out.safetensors").string(),
@@ -145,6 +158,7 @@ TEST_P(MemoryFaults, AreOneSentence) {
   const auto folder = scratch / "data";
   fs::create_directory(folder);
   const auto words = GetParam().command(folder);
+  if (fs::exists(folder / "prepared")) fs::copy(folder / "prepared", folder / "run", fs::copy_options::recursive);
   const auto usual = run(words, 0, false);
   ASSERT_THAT(usual.code, ::testing::AnyOf(cli::done, cli::bad_input)) << usual.err;
   const auto count = std::stoll(testing::slurp(scratch / "count.txt"));
@@ -154,6 +168,7 @@ TEST_P(MemoryFaults, AreOneSentence) {
   for (std::int64_t i = 0; i < tries; ++i) {
     for (const bool all_after : {false, true}) {
       for (const char* left : {"run", "out.safetensors", "lehi"}) fs::remove_all(folder / left);
+      if (fs::exists(folder / "prepared")) fs::copy(folder / "prepared", folder / "run", fs::copy_options::recursive);
       const auto at = 1 + i * count / tries;
       const auto [code, err] = run(words, at, all_after);
       const auto shown = fmt::format("allocation {} of {}{}, exit code {}: {}", at, count,
