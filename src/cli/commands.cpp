@@ -117,7 +117,8 @@ void put_line(const std::exception& error, const Put& put) {
     put(std::string_view("cannot use the file or directory "));
     put(std::string_view(file->path1().c_str()));
     put(std::string_view(": "));
-    put(std::string_view(::strerrordesc_np(file->code().value())));
+    const char* reason = ::strerrordesc_np(file->code().value());
+    put(std::string_view(reason == nullptr ? "the system refused" : reason));
   } else {
     runtime::put_sentence(error, put);
   }

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <regex>
 #include <system_error>
 #include <utility>
@@ -66,11 +67,19 @@ fs::path aside_name(const fs::path& path) {
   }
 }
 
+<<<<<<< HEAD
 /// What is written aside goes by the name that it will have.
 std::string name_for_people(const fs::path& path) {
   auto name = path.string();
   if (is_leftover_name(path.filename().string())) name.resize(name.rfind(".tmp-"));
   return name;
+=======
+/// Locks what has just been created; false where remove_leftovers() of another process came between and took it away.
+bool lock_aside(int descriptor) {
+  uninterrupted([&] { return ::flock(descriptor, LOCK_EX); });
+  struct stat found {};
+  return ::fstat(descriptor, &found) != 0 || found.st_nlink > 0;
+>>>>>>> faults
 }
 
 /// A lock on a file or directory that is written aside or about to be removed.
@@ -84,19 +93,15 @@ class AsideLock {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
+  /// Of what this process has just created; false where it is gone again.
+  bool take_new() const { return descriptor_ >= 0 && lock_aside(descriptor_); }
+
   /// False where another process has it. Where a file system has no locks, nobody seems to.
   bool take() const { return descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
  private:
   int descriptor_;
 };
-
-/// Locks what has just been created; false where remove_leftovers() of another process came between and took it away.
-bool lock_aside(int descriptor) {
-  uninterrupted([&] { return ::flock(descriptor, LOCK_EX); });
-  struct stat found {};
-  return ::fstat(descriptor, &found) != 0 || found.st_nlink > 0;
-}
 
 /// Syncs a file or a directory by name.
 void sync_path(const fs::path& path, bool directory) {
@@ -285,10 +290,13 @@ void publish_existing(const fs::path& from, const fs::path& path) {
 }
 
 void publish_directory(const fs::path& path, const std::function<void(const fs::path&)>& fill) {
-  const auto aside = aside_name(path);
-  if (::mkdir(aside.c_str(), 0777) != 0) throw FileError("create", aside, errno);
-  const AsideLock lock(aside);
-  lock.take();
+  fs::path aside;
+  std::optional<AsideLock> lock;
+  do {
+    aside = aside_name(path);
+    if (::mkdir(aside.c_str(), 0777) != 0) throw FileError("create", aside, errno);
+    lock.emplace(aside);
+  } while (!lock->take_new());
   try {
     fill(aside);
     sync_tree(aside);

@@ -30,16 +30,13 @@ bool is_lack_of_memory(const std::exception& error) noexcept;
 /// "not enough memory to load the data of task mnist" after a lack of memory, by what was done on this thread.
 std::string_view lack_of_memory() noexcept;
 
-/// The error's text as one line without LibTorch's stack trace; for a lack of memory, lack_of_memory().
-std::string sentence_of(const std::exception& error);
-
-/// The same without allocating: gives the text in pieces.
-template <class Put>
-void put_sentence(const std::exception& error, const Put& put);
-
-/// The text of an error before its stack trace.
+/// The text of an error without LibTorch's stack trace.
 const char* text_of(const std::exception& error) noexcept;
 
+/// The same as one line; for a lack of memory, lack_of_memory().
+std::string sentence_of(const std::exception& error);
+
+/// sentence_of() without allocating: in pieces.
 template <class Put>
 void put_sentence(const std::exception& error, const Put& put) {
   if (is_lack_of_memory(error)) return put(lack_of_memory());

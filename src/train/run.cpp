@@ -151,20 +151,12 @@ RunOutcome train_to_the_end(const RunRequest& request, const RunConfig& config, 
       trainer.add_record_time(seconds_now() - start);
     }
     if (config.keep > 0 && agreed(record && record->last_checkpoint_due(), ranks)) save_checkpoint();
-    if (trainer.finished()) return {finish(RunStatus::done, "")};
-    const int signal = signals.received() != 0 ? signals.received() : SIGTERM;  // of another rank
-    return {finish(RunStatus::interrupted, fmt::format("stopped by signal {}", signal)), signal};
   } catch (const NonFiniteError& error) {
     return {finish(RunStatus::diverged, error.what())};
-  } catch (const std::exception& error) {
-    // A full disk, too little memory, a lost rank: the checkpoint that is there stays good, and run.json may still say
-    // why, unless it has said that the run is done (and then its directory could not be synced).
-    try {
-      if (record && !record->says_over()) finish(RunStatus::failed, runtime::sentence_of(error));
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the first error is the one to tell
-    }
-    throw;
   }
+  if (trainer.finished()) return {finish(RunStatus::done, "")};
+  const int signal = signals.received() != 0 ? signals.received() : SIGTERM;  // of another rank
+  return {finish(RunStatus::interrupted, fmt::format("stopped by signal {}", signal)), signal};
 }
 
 // A run that is over, or its configuration: rank 0's, who has the directory.
@@ -227,6 +219,7 @@ RunOutcome run_rank(const RunRequest& request) {
   std::optional<RunRecord> over;
   FoundRun found;
   bool is_new = false;
+  bool begun = false;
   if (keeps_record) {
     is_new = make_directories(request.out);
     lock.emplace(request.out);
@@ -246,11 +239,18 @@ RunOutcome run_rank(const RunRequest& request) {
       request.on_message(fmt::format("resuming at step {} of {}", trainer.steps(), trainer.total_steps()));
     }
     if (keeps_record) record.emplace(request, config, found, trainer, checkpoint.has_value());
-  } catch (const std::exception&) {
-    if (keeps_record && is_new) take_back(request.out);
+    begun = true;
+    return train_to_the_end(request, config, trainer, record, signals);
+  } catch (const std::exception& error) {
+    // A full disk, too little memory, a lost rank: the checkpoint that is there stays good, and run.json may still say
+    // why.
+    if (keeps_record && is_new && !begun) {
+      take_back(request.out);
+    } else if (keeps_record) {
+      note_failure(request.out, record ? &*record : nullptr, runtime::sentence_of(error));
+    }
     throw;
   }
-  return train_to_the_end(request, config, trainer, record, signals);
 }
 
 }  // namespace

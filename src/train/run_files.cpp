@@ -87,9 +87,9 @@ RunFiles::RunFiles(const RunRequest& request, const RunConfig& config, const Fou
   record_.message.clear();
   record_.finished.clear();
   record_.result = json::object();
-  write();
   // A run that was killed between a checkpoint and the removal of an old one has one too many.
   if (resumed && config_.keep > 0) prune(checkpoints_of(out_), static_cast<int>(config_.keep));
+  write();
 }
 
 void RunFiles::write() const { write_run_record(out_ / "run.json", record_); }
@@ -116,14 +116,6 @@ void RunFiles::save(const Checkpoint& checkpoint) {
 
 bool RunFiles::last_checkpoint_due() const { return config_.keep > 0 && saved_step_ != trainer_.steps(); }
 
-bool RunFiles::says_over() const {
-  try {
-    return look_at(out_).is_over();
-  } catch (const FileError&) {
-    return false;
-  }
-}
-
 RunRecord RunFiles::finish(RunStatus status, const std::string& message) {
   metrics_.sync();
   record_.status = status;
@@ -140,6 +132,22 @@ RunRecord RunFiles::finish(RunStatus status, const std::string& message) {
   }
   write();
   return record_;
+}
+
+void note_failure(const fs::path& out, RunFiles* files, const std::string& message) {
+  try {
+    auto record = read_run_record(out / "run.json");
+    if (record.status != RunStatus::running) return;
+    if (files != nullptr) {
+      files->finish(RunStatus::failed, message);
+      return;
+    }
+    record.status = RunStatus::failed;
+    record.message = message;
+    record.finished = utc_now();
+    write_run_record(out / "run.json", record);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is another failure to tell of
+  }
 }
 
 }  // namespace lehi::train

@@ -46,9 +46,6 @@ class RunFiles {
   bool last_checkpoint_due() const;
   void save(const Checkpoint& checkpoint);
 
-  /// run.json says on the disk that nothing is left to be done.
-  bool says_over() const;
-
   RunRecord finish(RunStatus status, const std::string& message);
 
  private:
@@ -65,6 +62,10 @@ class RunFiles {
   std::int64_t saved_step_ = -1;  ///< of the newest checkpoint that this session has read or written
   double last_checkpoint_;        ///< on the clock of seconds_now()
 };
+
+/// Has run.json say that the run failed, where it says that the run goes on (not where it is done), as far as that can
+/// be written. files: none where the run had not begun.
+void note_failure(const std::filesystem::path& out, RunFiles* files, const std::string& message);
 
 /// Seconds on a clock that never goes back.
 double seconds_now();
