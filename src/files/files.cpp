@@ -67,26 +67,26 @@ fs::path aside_name(const fs::path& path) {
   }
 }
 
-<<<<<<< HEAD
 /// What is written aside goes by the name that it will have.
 std::string name_for_people(const fs::path& path) {
   auto name = path.string();
   if (is_leftover_name(path.filename().string())) name.resize(name.rfind(".tmp-"));
   return name;
-=======
+}
+
 /// Locks what has just been created; false where remove_leftovers() of another process came between and took it away.
 bool lock_aside(int descriptor) {
   uninterrupted([&] { return ::flock(descriptor, LOCK_EX); });
   struct stat found {};
   return ::fstat(descriptor, &found) != 0 || found.st_nlink > 0;
->>>>>>> faults
 }
 
 /// A lock on a file or directory that is written aside or about to be removed.
 class AsideLock {
  public:
   explicit AsideLock(const fs::path& path)
-      : descriptor_(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {}
+      : descriptor_(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })),
+        gone_(descriptor_ < 0 && errno == ENOENT) {}
   AsideLock(const AsideLock&) = delete;
   AsideLock& operator=(const AsideLock&) = delete;
   ~AsideLock() {
@@ -94,13 +94,14 @@ class AsideLock {
   }
 
   /// Of what this process has just created; false where it is gone again.
-  bool take_new() const { return descriptor_ >= 0 && lock_aside(descriptor_); }
+  bool take_new() const { return descriptor_ < 0 ? !gone_ : lock_aside(descriptor_); }
 
   /// False where another process has it. Where a file system has no locks, nobody seems to.
   bool take() const { return descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
  private:
   int descriptor_;
+  bool gone_;
 };
 
 /// Syncs a file or a directory by name.
