@@ -234,11 +234,11 @@ RunOutcome run_rank(const RunRequest& request) {
       checkpoint = find_checkpoint(request);
     }
     if (ranks != nullptr) share_checkpoint(checkpoint, *ranks);
+    if (checkpoint) trainer.restore(std::move(checkpoint->checkpoint), checkpoint->path.string());
+    if (keeps_record) record.emplace(request, config, found, trainer, checkpoint.has_value());
     if (checkpoint) {
-      trainer.restore(std::move(checkpoint->checkpoint), checkpoint->path.string());
       request.on_message(fmt::format("resuming at step {} of {}", trainer.steps(), trainer.total_steps()));
     }
-    if (keeps_record) record.emplace(request, config, found, trainer, checkpoint.has_value());
     begun = true;
     return train_to_the_end(request, config, trainer, record, signals);
   } catch (const std::exception& error) {

@@ -1,5 +1,6 @@
 // Files that are too large for a corpus: made to need many times their size in memory, or to lead elsewhere. Each goes
 // through its fuzz target, whose judge of memory must stay silent, and is refused with a sentence.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -96,7 +97,7 @@ TEST(HostileFiles, DocumentsOfTinyValuesAreRefusedWhileSmall) {
   EXPECT_EQ(judged("metrics", "{\"step\":0,\"a\":[" + lists + "[]]}\n"), "");
   EXPECT_THAT(message_of([&] { train::parse_json("[" + lists + "[]]", "x"); }), HasSubstr("more values than"));
   std::string members = "{";
-  for (int i = 0; i < 1'000'000; ++i) members += "\"" + std::to_string(i) + "\":0,";
+  for (int i = 0; i < 1'000'000; ++i) members += fmt::format("\"{}\":0,", i);
   members += "\"\":0}";
   EXPECT_EQ(judged("safetensors", with_header(members)), "");
   EXPECT_THAT(message_of([&] { train::parse_json(members, "x"); }), HasSubstr("more values than"));
