@@ -156,7 +156,7 @@ TEST(HostileFiles, TableNeedsNoMoreThanItsNumbers) {
 // Every value's path repeats the key above it.
 TEST(HostileFiles, LongKeysOfATokenizerAreNotMultiplied) {
   std::string json = "{\"" + std::string(1'000'000, 'k') + "\":{";
-  for (int i = 0; i < 10'000; ++i) json += "\"" + std::to_string(i) + "\":1,";
+  for (int i = 0; i < 10'000; ++i) json += fmt::format("\"{}\":1,", i);
   json += "\"\":1}}";
   EXPECT_EQ(judged("llama3-file", json), "");
   EXPECT_THAT(message_of([&] { text::read_llama3(json, "tokenizer.json"); }), HasSubstr("is very long"));
