@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t most_columns = 200'000;  // each takes a hundred bytes, whatever is in it
 
-// Walks over a text, field by field. A file is walked over twice, first to learn how many rows it has and which columns
-// are numbers, then to take the values: what is kept in between is a flag a column, not a view a field.
+// Walks over a text, field by field. A file is walked over twice, first to check it and to learn how many rows it has
+// and which columns are numbers, then to take the values: what is refused has taken no memory but its own.
 class Scanner {
  public:
   Scanner(std::string& text, const std::string& source) : text_(text), source_(source) {}
@@ -105,36 +105,35 @@ bool is_missing(std::string_view field) {
   return std::find(names.begin(), names.end(), field) != names.end();
 }
 
-void check_header(const std::vector<Column>& columns, const std::string& source) {
-  const auto is_number = [](const Column& column) { return parse_number(column.name).has_value(); };
-  if (std::all_of(columns.begin(), columns.end(), is_number)) {
+std::string without_doubled_quotes(std::string_view field) {
+  std::string text;
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    text += field[i];
+    if (field[i] == '"') ++i;
+  }
+  return text;
+}
+
+void check_header(const std::vector<std::string>& names, const std::string& source) {
+  if (std::all_of(names.begin(), names.end(), [](const auto& name) { return parse_number(name).has_value(); })) {
     refuse_data("{} has no header: its first row is all numbers; add a first line that names the columns", source);
   }
-  std::set<std::string> seen;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string& name = columns[i].name;
-    if (name.empty()) refuse_data("{} line 1 gives column {} no name", source, i + 1);
-    if (!seen.insert(name).second) refuse_data("{} has two columns named '{}'", source, name);
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) refuse_data("{} line 1 gives column {} no name", source, i + 1);
+    if (!seen.insert(names[i]).second) refuse_data("{} has two columns named '{}'", source, names[i]);
   }
 }
 
-void refuse_missing(const std::string& source, std::int64_t line, const std::string& name, std::string_view field) {
-  refuse_data("{} line {}, column '{}': the value is missing ('{}'); fill it in or remove the row", source, line, name,
-              field);
+// A number that is not finite, or a missing value: no column takes it.
+bool is_refused(std::string_view field, const std::optional<double>& number) {
+  return number ? !std::isfinite(*number) : is_missing(field);
 }
 
-void take_field(Column& column, std::string_view field, std::int64_t line, const std::string& source) {
-  if (is_missing(field)) refuse_missing(source, line, column.name, field);
-  const auto number = parse_number(field);
-  if (number && !std::isfinite(*number)) {
-    refuse_data("{} line {}, column '{}': '{}' is not a finite number that a double holds; fix it or remove the row",
-                source, line, column.name, field);
-  }
-  if (column.numeric()) {
-    std::get<Numbers>(column.values).push_back(*number);
-  } else {
-    std::get<Texts>(column.values).emplace_back(field);
-  }
+std::string refusal_of(std::string_view field, bool is_number, const std::string& place) {
+  return is_number ? fmt::format("{}: '{}' is not a finite number that a double holds; fix it or remove the row", place,
+                                 field)
+                   : fmt::format("{}: the value is missing ('{}'); fill it in or remove the row", place, field);
 }
 
 }  // namespace
@@ -156,34 +155,47 @@ Table parse_csv(std::string text, std::string source) {
   if (text.find('\0') != std::string::npos) refuse_data("{} is not a CSV file: it has zero bytes in it", source);
   Table table{std::move(source), {}, {}};
   Scanner scanner(text, table.source);
+  std::vector<std::string> names;
   std::vector<bool> texts;  // by column
-  const std::size_t rows = scanner.walk(false, [&](std::size_t row, std::size_t column, std::int64_t, auto field) {
+  std::string trouble;      // with a field of the row before
+  const std::size_t rows = scanner.walk(false, [&](std::size_t row, std::size_t column, std::int64_t line, auto field) {
     if (row == 0) {
       if (column == most_columns) refuse_data("{} has more than {} columns", table.source, most_columns);
+      names.push_back(without_doubled_quotes(field));
       texts.push_back(false);
-    } else if (column < texts.size() && !texts[column]) {
-      texts[column] = !parse_number(field);
+      return;
     }
+    if (row == 1 && column == 0) check_header(names, table.source);
+    if (column == 0 && !trouble.empty()) throw DataError(trouble);
+    if (column >= names.size() || !trouble.empty()) return;  // the row may be found too long or too short at its end
+    const auto number = parse_number(field);
+    if (!number) texts[column] = true;
+    if (!is_refused(field, number)) return;
+    const auto place = fmt::format("{} line {}, column '{}'", table.source, line, names[column]);
+    trouble = refusal_of(field, number.has_value(), place);
   });
+  if (!trouble.empty()) throw DataError(trouble);
   if (rows == 0) refuse_data("{} is empty; a CSV file with a header was expected", table.source);
+  if (rows == 1) {
+    check_header(names, table.source);
+    refuse_data("{} has a header but no rows", table.source);
+  }
   table.lines.reserve(rows - 1);
-  for (const bool text_column : texts) {
-    Column column;
-    if (text_column) column.values = Texts();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Column column{std::move(names[i]), {}};
+    if (texts[i]) column.values = Texts();
     std::visit([&](auto& values) { values.reserve(rows - 1); }, column.values);
     table.columns.push_back(std::move(column));
   }
   scanner.walk(true, [&](std::size_t row, std::size_t column, std::int64_t line, std::string_view field) {
-    if (row == 0) {
-      table.columns[column].name = field;
-      if (column + 1 == table.columns.size()) {
-        check_header(table.columns, table.source);
-        if (rows == 1) refuse_data("{} has a header but no rows", table.source);
-      }
-      return;
-    }
+    if (row == 0) return;
     if (column == 0) table.lines.push_back(line);
-    take_field(table.columns[column], field, line, table.source);
+    auto& values = table.columns[column].values;
+    if (texts[column]) {
+      std::get<Texts>(values).emplace_back(field);
+    } else {
+      std::get<Numbers>(values).push_back(parse_number(field).value());
+    }
   });
   return table;
 }

@@ -35,7 +35,7 @@ std::string reason(int error) {
       return "the file would grow larger than the system allows; raise the limit or choose another place";
     case ENOENT:
     case ENOTDIR:
-      return "there is no such file or directory; check the path";
+      return "it, or the directory that it is in, does not exist; check the path";
     case EEXIST:
       return "something else has that name; choose another";
     default:

@@ -135,7 +135,7 @@ TEST(CompareCommand, RunsResumesAndShowsOneTable) {
   const auto out = (scratch / "study").string();
   const Arguments arguments = {
       "csv:" + small_table(scratch), "--target", "y", "--epochs", "3", "--seeds", "0,1", "--optimizers",
-      "lehi,adam,sgd[lr=1e30]",      "--out",    out};
+      "lehi,adam,sgd[lr=1e17]",      "--out",    out};
   const auto config = parse_compare(arguments);
   const auto first = run_real(config, run_compare);
   EXPECT_EQ(first.code, done) << first.err;

@@ -188,7 +188,7 @@ TEST_F(Runs, StepsInsteadOfEpochsAndTheirOwnEvaluations) {
 }
 
 TEST_F(Runs, DivergenceIsAResult) {
-  const auto setup = config({{"optimizer.name", "sgd", ""}, {"optimizer.lr", "1e30", ""}});
+  const auto setup = config({{"optimizer.name", "sgd", ""}, {"optimizer.lr", "1e17", ""}});
   const auto outcome = run(setup, "a");
   EXPECT_EQ(outcome.record.status, RunStatus::diverged);
   EXPECT_THAT(outcome.record.message, HasSubstr("not finite"));
