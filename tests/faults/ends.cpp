@@ -19,13 +19,16 @@ constexpr std::string_view events_prefix = "events.out.tfevents.";
 
 std::string text_of_file(const fs::path& path) { return read_text(path, largest); }
 
-/// Names relative to the directory; an events file's name holds a time and a host.
+/// Names relative to the directory; an events file's name holds a time and a host. Older checkpoints have no step: one
+/// may be of the moment when a signal stopped the run.
 std::set<std::string> names_below(const fs::path& directory) {
+  static const std::regex step("step-[0-9]{9}");
   std::set<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    auto name = fs::relative(entry.path(), directory).string();
+    if (std::regex_match(entry.path().filename().string(), step)) continue;
+    auto name = std::regex_replace(fs::relative(entry.path(), directory).string(), step, "step");
     if (const auto at = name.find(events_prefix); at != std::string::npos) name.resize(at + events_prefix.size());
-    if (!names.insert(name).second) names.insert(name + " again");
+    while (!names.insert(name).second) name += " again";
   }
   return names;
 }
@@ -51,7 +54,8 @@ std::uintmax_t events_size(const fs::path& run) {
 }
 
 void compare_checkpoints(const fs::path& reference, const fs::path& run, std::vector<std::string>& found) {
-  for (const auto& name : list_directory(reference)) {
+  if (const auto names = list_directory(reference); !names.empty()) {
+    const auto& name = names.back();  // the newest
     for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
       if (text_of_file(reference / name / file) != text_of_file(run / name / file)) {
         found.push_back(fmt::format("{} differs", (run / name / file).string()));

@@ -22,7 +22,7 @@ namespace lehi::faults {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr unsigned seconds_of_a_process = 300;  // one that hangs ends by SIGALRM, which no test expects
+constexpr unsigned seconds_of_a_process = 1500;  // one that hangs ends by SIGALRM, which no test expects
 constexpr std::array<std::string_view, kinds> kind_names = {"none", "enospc", "eio",  "short_write",
                                                             "full", "broken", "kill", "kill_inside"};
 
