@@ -19,7 +19,7 @@ namespace lehi {
 namespace fs = std::filesystem;
 namespace {
 
-std::string reason(int error) {
+std::string reason(std::string_view operation, int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
@@ -35,7 +35,8 @@ std::string reason(int error) {
       return "the file would grow larger than the system allows; raise the limit or choose another place";
     case ENOENT:
     case ENOTDIR:
-      return "it, or the directory that it is in, does not exist; check the path";
+      return operation == "create" ? "its directory does not exist; check the path"
+                                   : "it does not exist; check the path";
     case EEXIST:
       return "something else has that name; choose another";
     default:
@@ -156,7 +157,7 @@ void replace_directory(const fs::path& aside, const fs::path& path) {
 }  // namespace
 
 FileError::FileError(std::string_view operation, const fs::path& path, int error)
-    : FileError(fmt::format("cannot {} {}: {}", operation, name_for_people(path), reason(error))) {}
+    : FileError(fmt::format("cannot {} {}: {}", operation, name_for_people(path), reason(operation, error))) {}
 
 OutputFile::OutputFile(fs::path path, Mode mode) : path_(std::move(path)) {
   const int flags = O_WRONLY | O_CLOEXEC | O_CREAT | (mode == Mode::create ? O_EXCL : O_APPEND);
