@@ -9,6 +9,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "data_room/fixture.h"
 #include "faults/allocations.h"
@@ -158,7 +159,16 @@ TEST_P(MemoryFaults, AreOneSentence) {
   const auto folder = scratch / "data";
   fs::create_directory(folder);
   const auto words = GetParam().command(folder);
-  if (fs::exists(folder / "prepared")) fs::copy(folder / "prepared", folder / "run", fs::copy_options::recursive);
+  const auto prepare = [&] {
+    for (const char* left : {"run", "out.safetensors", "lehi"}) fs::remove_all(folder / left);
+    if (fs::exists(folder / "prepared")) fs::copy(folder / "prepared", folder / "run", fs::copy_options::recursive);
+  };
+  prepare();
+  // Once in this process, so that its forks have the first use of every library behind them: libcrypto, LibTorch's
+  // cpuinfo and glibc itself end a process that lacks memory there.
+  std::ostringstream warm;
+  cli::run_program(words, warm, warm);
+  prepare();
   const auto usual = run(words, 0, false);
   ASSERT_THAT(usual.code, ::testing::AnyOf(cli::done, cli::bad_input)) << usual.err;
   const auto count = std::stoll(testing::slurp(scratch / "count.txt"));
@@ -167,8 +177,7 @@ TEST_P(MemoryFaults, AreOneSentence) {
   int sentences = 0;
   for (std::int64_t i = 0; i < tries; ++i) {
     for (const bool all_after : {false, true}) {
-      for (const char* left : {"run", "out.safetensors", "lehi"}) fs::remove_all(folder / left);
-      if (fs::exists(folder / "prepared")) fs::copy(folder / "prepared", folder / "run", fs::copy_options::recursive);
+      prepare();
       const auto at = 1 + i * count / tries;
       const auto [code, err] = run(words, at, all_after);
       const auto shown = fmt::format("allocation {} of {}{}, exit code {}: {}", at, count,
@@ -185,7 +194,7 @@ TEST_P(MemoryFaults, AreOneSentence) {
       }
     }
   }
-  EXPECT_GT(sentences, tries) << "hardly any failure was noticed";
+  EXPECT_GE(sentences, tries) << "hardly any failure was noticed";
 }
 
 INSTANTIATE_TEST_SUITE_P(Loaders, MemoryFaults, ::testing::ValuesIn(loaders()),
