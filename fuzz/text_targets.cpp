@@ -1,6 +1,8 @@
 // Readers of the room text: vocabularies, text, documents, tokens.
 #include <zstd.h>
-#define ZLIB_CONST
+#ifndef ZLIB_CONST
+#define ZLIB_CONST  // zlib then reads from const buffers
+#endif
 #include <zlib.h>
 
 #include <algorithm>

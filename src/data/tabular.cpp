@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -55,7 +56,17 @@ torch::Tensor standardised(const std::vector<double>& values, std::size_t train,
   }
   auto result = float_columns(values.size(), 1);
   auto* out = result.data_ptr<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<float>((values[i] - mean) / std::sqrt(variance));
+  const double deviation = std::sqrt(variance);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double scaled = (values[i] - mean) / deviation;
+    // A test row may be far from everything that training rows have.
+    if (std::abs(scaled) > std::numeric_limits<float>::max()) {
+      refuse_data(
+          "column '{}' can't be standardised: {} is more deviations of {} away from the mean than a float32 holds",
+          name, values[i], deviation);
+    }
+    out[i] = static_cast<float>(scaled);
+  }
   return result;
 }
 
