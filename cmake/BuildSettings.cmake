@@ -32,6 +32,11 @@ target_compile_options(lehi_warnings INTERFACE
   -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wformat=2 -Werror
   $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess -Wno-error=maybe-uninitialized -Wno-psabi>)
 
+if(LEHI_SANITIZE STREQUAL "thread")
+  # g++ says that the sanitizer does not know the fences in Asio's headers.
+  target_compile_options(lehi_warnings INTERFACE -Wno-tsan)
+endif()
+
 # One precompiled header for everything: LibTorch's headers cost more than all of our code. It belongs to the library's
 # target; a target that borrows it must be compiled with the same flags, executables (-fPIE by default) included.
 function(lehi_borrow_precompiled_header target)
