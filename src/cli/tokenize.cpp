@@ -8,9 +8,9 @@
 #include <ostream>
 
 #include "cli/arguments.h"
+#include "data/bytes.h"
 #include "data/error.h"
 #include "runtime/names.h"
-#include "text/byte_source.h"
 #include "text/token_data.h"
 #include "text/utf8.h"
 
@@ -30,7 +30,7 @@ const NameTable<text::Specials>& specials_names() {
 std::string text_name(const TokenizeConfig& config) { return config.file == "-" ? "standard input" : config.file; }
 
 std::string read_input(const TokenizeConfig& config) {
-  return text::read_all(config.file == "-" ? "/dev/stdin" : config.file, text::TextLimits().plain_bytes);
+  return data::read_bytes(config.file == "-" ? "/dev/stdin" : config.file, text::TextLimits().plain_bytes);
 }
 
 // A token in quotes: what would not show, or is no whole character, as an escape.

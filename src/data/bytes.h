@@ -1,4 +1,4 @@
-// Whole files as bytes, plain or gzip, and their digests.
+// Whole files as bytes, plain, gzip or zstd, and their digests.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,9 @@ namespace lehi::data {
 /// Most bytes that a file may hold, after decompression, unless a caller says otherwise: 1 GiB.
 inline constexpr std::int64_t default_byte_limit = std::int64_t{1} << 30;
 
-/// What a compressed file may become: 64 MiB whatever its size, and 100 times its size. Text and images shrink to a
-/// tenth or so; a file that grows a thousandfold was made to fill a memory or a disk.
-inline constexpr std::int64_t free_expansion = std::int64_t{64} << 20;
-inline constexpr std::int64_t most_expansion = 100;
-
-/// Throws DataError when `unpacked` bytes came out of `packed` ones and that is too many.
-void check_expansion(const std::filesystem::path& file, std::int64_t packed, std::int64_t unpacked);
-
-/// The file's contents, decompressed when they start with gzip's magic number (whatever the file's name). Throws
-/// DataError when the file is missing, unreadable, larger than `limit`, or truncated or corrupt gzip. Nothing is kept
-/// of what is decompressed before it is known to fit.
+/// The file's contents, decompressed when they are gzip or zstd (whatever the file's name). Throws DataError when the
+/// file is missing, unreadable, larger than `limit`, or truncated or corrupt. Nothing is kept of what is decompressed
+/// before it is known to fit.
 std::string read_bytes(const std::filesystem::path& file, std::int64_t limit = default_byte_limit);
 
 /// Lower-case hexadecimal digest; `algorithm` is "sha256" or "md5".

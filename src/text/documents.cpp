@@ -3,8 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "data/byte_source.h"
+#include "data/bytes.h"
 #include "data/error.h"
-#include "text/byte_source.h"
 #include "text/utf8.h"
 
 namespace lehi::text {
@@ -72,7 +73,7 @@ class FieldReader : public nlohmann::json_sax<nlohmann::json> {
 
 // Calls take(line, number, offset of the line) without line ends.
 template <class Take>
-void read_lines(ByteSource& source, std::int64_t most, const Take& take) {
+void read_lines(data::ByteSource& source, std::int64_t most, const Take& take) {
   std::string pending;
   std::size_t number = 0;
   std::size_t offset = 0;
@@ -103,7 +104,7 @@ void read_lines(ByteSource& source, std::int64_t most, const Take& take) {
 
 void read_json_lines(const std::filesystem::path& file, const std::string& field,
                      const std::function<void(std::string_view)>& take, const TextLimits& limits) {
-  ByteSource source(file, limits.total_bytes);
+  data::ByteSource source(file, limits.total_bytes);
   read_lines(source, limits.line_bytes, [&](std::string_view line, std::size_t number, std::size_t offset) {
     const std::string where = fmt::format("{}, line {}", file.string(), number);
     require_utf8(line, where, offset);
@@ -128,7 +129,7 @@ void read_documents(const std::filesystem::path& file, TextFormat format, const 
                     const std::function<void(std::string_view)>& take, const TextLimits& limits) {
   if (format == TextFormat::json_lines) return read_json_lines(file, field, take, limits);
   if (format == TextFormat::shard) data::refuse_data("{} holds tokens, not text", file.string());
-  const std::string text = read_all(file, limits.plain_bytes);
+  const std::string text = data::read_bytes(file, limits.plain_bytes);
   require_utf8(text, file.string());
   take(text);
 }

@@ -87,7 +87,8 @@ TEST(ReadBytes, GzipCutAnywhereIsRefused) {
 TEST(ReadBytes, DamagedGzipIsRefused) {
   const Folder folder;
   std::string packed = gzipped("some text that is long enough to have a body, some text");
-  EXPECT_THAT(message_of([&] { read_bytes(folder.write("a.gz", packed + "xyz")); }), HasSubstr("3 stray bytes"));
+  EXPECT_THAT(message_of([&] { read_bytes(folder.write("a.gz", packed + "xyz")); }),
+              HasSubstr("stray bytes after its gzip data"));
   packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 1);  // in the check sum
   EXPECT_THAT(message_of([&] { read_bytes(folder.write("a.gz", packed)); }), HasSubstr("a.gz is corrupt gzip"));
 }

@@ -47,6 +47,13 @@ class Folder {
   std::filesystem::path path_;
 };
 
+inline std::string repeated(const std::string& text, std::size_t count) {
+  std::string all;
+  all.reserve(text.size() * count);
+  for (std::size_t i = 0; i < count; ++i) all += text;
+  return all;
+}
+
 /// The bytes of a gzip file with these contents.
 inline std::string gzipped(const std::string& bytes) {
   const Folder folder;

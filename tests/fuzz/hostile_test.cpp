@@ -12,10 +12,10 @@
 #include "data/bytes.h"
 #include "data/csv.h"
 #include "data/error.h"
+#include "data_room/fixture.h"
 #include "files/files.h"
 #include "harness.h"
 #include "support/support.h"
-#include "text/byte_source.h"
 #include "text/documents.h"
 #include "text/vocabulary_files.h"
 #include "train/json_file.h"
@@ -24,6 +24,7 @@ namespace lehi::fuzz {
 namespace {
 
 using lehi::testing::message_of;
+using lehi::testing::repeated;
 using ::testing::HasSubstr;
 
 std::string judged(const std::string& target, const std::string& input) {
@@ -33,13 +34,6 @@ std::string judged(const std::string& target, const std::string& input) {
     return finding.what();
   }
   return "";
-}
-
-std::string repeated(const std::string& text, std::size_t count) {
-  std::string all;
-  all.reserve(text.size() * count);
-  for (std::size_t i = 0; i < count; ++i) all += text;
-  return all;
 }
 
 std::string with_header(const std::string& json) {
@@ -116,7 +110,7 @@ TEST(HostileFiles, CompressedBombsNeedNoMemory) {
     EXPECT_EQ(judged("gzip", bomb), "");
     EXPECT_EQ(judged("documents", bomb), "");
     const auto file = input_file("bomb", bomb);
-    const std::string said = message_of([&] { text::read_all(file, std::int64_t{1} << 40); });
+    const std::string said = message_of([&] { data::read_bytes(file, std::int64_t{1} << 40); });
     EXPECT_THAT(said, HasSubstr("decompresses to more than 100 times its size"));
   }
   EXPECT_EQ(judged("idx", gzip_bomb(300)), "");
@@ -128,7 +122,7 @@ TEST(HostileFiles, SmallFrameIsNotGivenTheMemoryThatItAsksFor) {
   const auto frame = zstd_bomb(1, 27);
   ASSERT_LT(frame.size(), 1000U);
   EXPECT_EQ(judged("documents", frame), "");
-  EXPECT_THAT(message_of([&] { text::read_all(input_file("frame", frame), 1 << 30); }), HasSubstr("corrupt zstd"));
+  EXPECT_THAT(message_of([&] { data::read_bytes(input_file("frame", frame), 1 << 30); }), HasSubstr("corrupt zstd"));
 }
 
 // The gzip trailer's claim is believed where it is harmless, and never where it is wrong.
@@ -140,6 +134,10 @@ TEST(HostileFiles, WrongSizesInGzipChangeNothing) {
   }
   const auto two = gzip_bomb(1) + gzip_bomb(2);  // the last one's size is not that of the file
   EXPECT_EQ(data::read_bytes(input_file("two", two)), std::string(3 << 20, '\0'));
+}
+
+TEST(HostileFiles, ZstdIsDecompressedEverywhere) {
+  EXPECT_EQ(data::read_bytes(input_file("frame", zstd_bomb(1, 20))), std::string(1 << 20, '\0'));
 }
 
 TEST(HostileFiles, TablesOfManyColumnsAreRefused) {

@@ -20,6 +20,7 @@ namespace lehi::cli {
 namespace {
 
 using lehi::testing::gzipped;
+using lehi::testing::repeated;
 using lehi::testing::slurp;
 using lehi::testing::spill;
 using ::testing::AllOf;
@@ -42,13 +43,6 @@ std::string little_endian(Number value) {
 std::string with_word(std::string bytes, std::size_t word, std::int32_t value) {
   std::memcpy(bytes.data() + 4 * word, &value, sizeof(value));
   return bytes;
-}
-
-std::string repeated(const std::string& piece, std::size_t times) {
-  std::string text;
-  text.reserve(piece.size() * times);
-  for (std::size_t i = 0; i < times; ++i) text += piece;
-  return text;
 }
 
 // 1.2 GB of zeros, in 1.2 MB.

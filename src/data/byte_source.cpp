@@ -1,6 +1,7 @@
-#include "text/byte_source.h"
+#include "data/byte_source.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
 #define ZLIB_CONST  // zlib then reads from const buffers
 #include <zlib.h>
@@ -15,10 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "data/bytes.h"
 #include "data/error.h"
 
-namespace lehi::text {
+namespace lehi::data {
 namespace {
 
 using Unpacker = ByteSource::Unpacker;
@@ -28,7 +28,7 @@ class RawFile {
  public:
   explicit RawFile(const std::filesystem::path& file)
       : name_(file.string()), file_(std::fopen(file.c_str(), "rb"), &std::fclose) {
-    if (!file_) data::refuse_data("{} can't be opened: {}", name_, std::strerror(errno));
+    if (!file_) refuse_data("{} can't be opened: {}", name_, std::strerror(errno));
     struct stat status {};
     if (::fstat(::fileno(file_.get()), &status) == 0 && S_ISREG(status.st_mode)) size_ = status.st_size;
     fill();
@@ -43,14 +43,37 @@ class RawFile {
     return {buffer_.data() + begin_, end_ - begin_};
   }
   void skip(std::size_t bytes) { begin_ += bytes; }
+
+  // Up to `most` bytes; 0 at the end only.
+  std::size_t read(char* to, std::size_t most) {
+    const std::size_t count = std::min(most, end_ - begin_);
+    std::memcpy(to, buffer_.data() + begin_, count);
+    skip(count);
+    return count > 0 ? count : read_file(to, most);
+  }
+
+  // The last four bytes of a file that has a size, as the number that they are.
+  std::optional<std::uint32_t> last_number() const {
+    std::uint32_t number = 0;
+    const auto bytes = static_cast<ssize_t>(sizeof number);
+    if (!size_ || *size_ < bytes) return std::nullopt;
+    if (::pread(::fileno(file_.get()), &number, sizeof number, *size_ - bytes) != bytes) return std::nullopt;
+    return number;
+  }
+
   const std::string& name() const { return name_; }
 
  private:
   void fill() {
     before_ += static_cast<std::int64_t>(end_);
     begin_ = 0;
-    end_ = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
-    if (std::ferror(file_.get()) != 0) data::refuse_data("{} can't be read: {}", name_, std::strerror(errno));
+    end_ = read_file(buffer_.data(), buffer_.size());
+  }
+
+  std::size_t read_file(char* to, std::size_t most) {
+    const std::size_t count = std::fread(to, 1, most, file_.get());
+    if (std::ferror(file_.get()) != 0) refuse_data("{} can't be read: {}", name_, std::strerror(errno));
+    return count;
   }
 
   std::string name_;
@@ -62,20 +85,22 @@ class RawFile {
   std::size_t end_ = 0;
 };
 
+[[noreturn]] void refuse_size(const std::string& name, std::int64_t limit) {
+  refuse_data("{} holds more than {} bytes, the most that is read from one file", name, limit);
+}
+
 [[noreturn]] void refuse_truncated(const RawFile& file) {
-  data::refuse_data("{} is truncated: its compressed data ends too early; get the file again", file.name());
+  refuse_data("{} is truncated: its compressed data ends too early; get the file again", file.name());
 }
 
 class PlainBytes : public Unpacker {
  public:
-  explicit PlainBytes(std::unique_ptr<RawFile> file) : file_(std::move(file)) {}
-  std::size_t read(char* to, std::size_t most) override {
-    const std::string_view next = file_->next().substr(0, most);
-    std::memcpy(to, next.data(), next.size());
-    file_->skip(next.size());
-    return next.size();
+  PlainBytes(std::unique_ptr<RawFile> file, std::int64_t limit) : file_(std::move(file)) {
+    if (file_->size().value_or(0) > limit) refuse_size(file_->name(), limit);
   }
+  std::size_t read(char* to, std::size_t most) override { return file_->read(to, most); }
   std::int64_t packed() const override { return 0; }
+  std::optional<std::size_t> likely_size() const override { return file_->size(); }
 
  private:
   std::unique_ptr<RawFile> file_;
@@ -100,8 +125,7 @@ class GzipBytes : public Unpacker {
         if (inside_) refuse_truncated(*file_);
         return 0;
       }
-      if (!inside_) inflateReset(&stream_);
-      inside_ = true;
+      if (!inside_) begin_member(next);
       // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): zlib speaks of unsigned bytes
       stream_.next_in = reinterpret_cast<const Bytef*>(next.data());
       stream_.avail_in = static_cast<uInt>(next.size());
@@ -114,15 +138,30 @@ class GzipBytes : public Unpacker {
       if (status == Z_STREAM_END) {
         inside_ = false;
       } else if (status != Z_OK) {
-        data::refuse_data("{} is corrupt gzip ({}); get the file again", file_->name(),
-                          stream_.msg != nullptr ? stream_.msg : zError(status));
+        refuse_data("{} is corrupt gzip ({}); get the file again", file_->name(),
+                    stream_.msg != nullptr ? stream_.msg : zError(status));
       }
       if (stream_.avail_out < room) return room - stream_.avail_out;
     }
   }
   std::int64_t packed() const override { return file_->used(); }
 
+  std::optional<std::size_t> likely_size() const override {
+    constexpr std::int64_t harmless = std::int64_t{56} << 20;
+    const auto claim = file_->last_number();
+    return claim && *claim <= *file_->size() + harmless ? std::optional<std::size_t>(*claim) : std::nullopt;
+  }
+
  private:
+  void begin_member(std::string_view next) {
+    // The magic number's second byte may be in the next buffer; zlib looks at it too.
+    if (!next.starts_with("\x1f\x8b") && next != "\x1f") {
+      refuse_data("{} has stray bytes after its gzip data, at byte {}", file_->name(), file_->used());
+    }
+    inflateReset(&stream_);
+    inside_ = true;
+  }
+
   std::unique_ptr<RawFile> file_;
   z_stream stream_{};
   bool inside_ = false;  // a member, that is: the file must not end here
@@ -145,7 +184,7 @@ class ZstdBytes : public Unpacker {
       ZSTD_outBuffer out{to, most, 0};
       const std::size_t status = ZSTD_decompressStream(stream_.get(), &out, &in);
       if (ZSTD_isError(status) != 0) {
-        data::refuse_data("{} is corrupt zstd ({}); get the file again", file_->name(), ZSTD_getErrorName(status));
+        refuse_data("{} is corrupt zstd ({}); get the file again", file_->name(), ZSTD_getErrorName(status));
       }
       file_->skip(in.pos);
       if (in.pos > 0 || out.pos > 0) inside_ = status != 0;
@@ -164,60 +203,35 @@ class ZstdBytes : public Unpacker {
   bool inside_ = false;
 };
 
-std::unique_ptr<Unpacker> unpacker_for(const std::filesystem::path& path) {
+std::unique_ptr<Unpacker> unpacker_for(const std::filesystem::path& path, std::int64_t limit) {
   auto file = std::make_unique<RawFile>(path);
   const std::string_view start = file->next();
   if (start.starts_with("\x1f\x8b")) return std::make_unique<GzipBytes>(std::move(file));
   if (start.starts_with("\x28\xb5\x2f\xfd")) return std::make_unique<ZstdBytes>(std::move(file));
-  return std::make_unique<PlainBytes>(std::move(file));
+  return std::make_unique<PlainBytes>(std::move(file), limit);
+}
+
+void check_expansion(const std::filesystem::path& file, std::int64_t packed, std::int64_t unpacked) {
+  if (unpacked <= free_expansion || unpacked / most_expansion <= packed) return;
+  refuse_data(
+      "{} decompresses to more than {} times its size, which no honest data does; decompress it yourself if you "
+      "trust it",
+      file.string(), most_expansion);
 }
 
 }  // namespace
 
 ByteSource::ByteSource(std::filesystem::path file, std::int64_t limit)
-    : file_(std::move(file)), limit_(limit), unpacker_(unpacker_for(file_)) {}
+    : file_(std::move(file)), limit_(limit), unpacker_(unpacker_for(file_, limit)) {}
 
 ByteSource::~ByteSource() = default;
 
 std::size_t ByteSource::read(char* to, std::size_t most) {
   const std::size_t count = unpacker_->read(to, most);
   count_ += static_cast<std::int64_t>(count);
-  if (count_ > limit_) {
-    data::refuse_data("{} holds more than {} bytes, decompressed, the most that is read from one file", file_.string(),
-                      limit_);
-  }
-  if (const auto packed = unpacker_->packed(); packed > 0) data::check_expansion(file_, packed, count_);
+  if (count_ > limit_) refuse_size(file_.string(), limit_);
+  if (const auto packed = unpacker_->packed(); packed > 0) check_expansion(file_, packed, count_);
   return count;
 }
 
-namespace {
-
-std::size_t count_bytes(const std::filesystem::path& file, std::int64_t limit) {
-  ByteSource source(file, limit);
-  std::vector<char> scrap(std::size_t{1} << 17);
-  std::size_t size = 0;
-  while (const std::size_t count = source.read(scrap.data(), scrap.size())) size += count;
-  return size;
-}
-
-}  // namespace
-
-// A file is read twice, so that memory is taken once and for no more than there is; a pipe can't be.
-std::string read_all(const std::filesystem::path& file, std::int64_t limit) {
-  std::error_code ignored;
-  const bool regular = std::filesystem::is_regular_file(file, ignored);
-  constexpr std::size_t step = std::size_t{1} << 20;
-  std::string bytes(regular ? count_bytes(file, limit) + 1 : step, '\0');  // + 1 shows the end
-  ByteSource source(file, limit);
-  for (std::size_t size = 0;;) {
-    const std::size_t count = source.read(bytes.data() + size, bytes.size() - size);
-    size += count;
-    if (count == 0) {
-      bytes.resize(size);
-      return bytes;
-    }
-    if (size == bytes.size()) bytes.resize(size + step);
-  }
-}
-
-}  // namespace lehi::text
+}  // namespace lehi::data
