@@ -64,31 +64,11 @@ void read(const toml::node& node, std::vector<T>& field) {
   field = std::move(values);
 }
 
-std::string literal(const std::string& value) {
-  std::string text = "\"";
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      text += '\\';
-      text += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      text += fmt::format("\\u{:04X}", byte);
-    } else {
-      text += c;
-    }
-  }
-  return text + '"';
-}
-
+std::string literal(const std::string& value) { return toml_literal(value); }
 std::string literal(bool value) { return value ? "true" : "false"; }
 std::string literal(std::int64_t value) { return std::to_string(value); }
 std::string literal(std::uint64_t value) { return std::to_string(value); }
-// The shortest text that reads back as the same number; TOML wants a point or an exponent in it.
-std::string literal(double value) {
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
-}
+std::string literal(double value) { return toml_literal(value); }
 std::string literal(const std::optional<double>& value) { return literal(value.value_or(0.0)); }
 
 template <class T>

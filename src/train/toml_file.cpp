@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "train/config.h"
@@ -71,10 +72,52 @@ toml::table parse_toml(std::string_view text, const std::string& where) {
   }
 }
 
+std::string toml_literal(std::string_view value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      text += fmt::format("\\u{:04X}", byte);
+    } else {
+      text += c;
+    }
+  }
+  return text + '"';
+}
+
+std::string toml_literal(double value) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+// Not by toml++ 3.3, which guesses a list's width from logarithms that it casts to unsigned, those of 0.001 too.
 std::string toml_text(const toml::node& node) {
-  std::ostringstream text;
-  node.visit([&text](const auto& value) { text << toml::node_view<const toml::node>(&value); });
-  return text.str();
+  std::string text;
+  const auto add = [&text](const std::string& piece) { text += (text.size() == 1 ? "" : ", ") + piece; };
+  if (const auto* list = node.as_array()) {
+    text = "[";
+    for (const auto& value : *list) add(toml_text(value));
+    return text + "]";
+  }
+  if (const auto* table = node.as_table()) {
+    text = "{";
+    for (const auto& [key, value] : *table) add(toml_literal(key.str()) + " = " + toml_text(value));
+    return text + "}";
+  }
+  if (const auto* value = node.as_string()) return toml_literal(value->get());
+  if (const auto* value = node.as_integer()) return std::to_string(value->get());
+  if (const auto* value = node.as_floating_point()) return toml_literal(value->get());
+  if (const auto* value = node.as_boolean()) return value->get() ? "true" : "false";
+  std::ostringstream stream;
+  if (const auto* value = node.as_date()) stream << value->get();
+  if (const auto* value = node.as_time()) stream << value->get();
+  if (const auto* value = node.as_date_time()) stream << value->get();
+  return stream.str();
 }
 
 std::string shown_toml(const toml::node& node) {

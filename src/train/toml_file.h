@@ -29,7 +29,11 @@ inline constexpr std::size_t most_key_parts = 8;
 /// Throws ConfigError with line and column where the text is no TOML or passes the limit; `where` names it.
 toml::table parse_toml(std::string_view text, const std::string& where);
 
-/// A value as TOML, whole; and for a sentence: cut where it is long.
+/// A text or number as TOML writes it: what is read back is the same.
+std::string toml_literal(std::string_view value);
+std::string toml_literal(double value);
+
+/// A value as TOML, whole and on one line; and for a sentence: cut where it is long.
 std::string toml_text(const toml::node& node);
 std::string shown_toml(const toml::node& node);
 

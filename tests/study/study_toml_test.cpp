@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "support/support.h"
 #include "train/scratch.h"
 
@@ -94,6 +96,26 @@ name = "mnist"
   EXPECT_EQ(plan.runs[1].variant, "momentum-control");
   EXPECT_EQ(plan.runs[1].config.optimizer.group.lr, 0.01);  // 1e-3 / sqrt(1e-2)
   EXPECT_EQ(plan.runs[3].config.optimizer.group.lr, 0.02);
+}
+
+// On one line and without toml++'s own formatter, whose width of 0.001 was undefined behaviour.
+TEST(StudyToml, SettingsAreWrittenAsTheyWereMeant) {
+  const auto requests = parse_study_file(R"(
+[[task]]
+name = "mnist"
+settings.judge.rates = [1e-3, 3e-3, 10.0]
+settings.model.hidden = [7, 7]
+settings.text.field = "a \"b\" \\ \u0007"
+settings.train.low_memory = true
+)",
+                                         "s.toml");
+  ASSERT_EQ(requests.size(), 1U);
+  std::map<std::string, std::string> settings;
+  for (const auto& setting : requests[0].settings) settings[setting.key] = setting.value;
+  EXPECT_EQ(settings["judge.rates"], "[0.001, 0.003, 10.0]");
+  EXPECT_EQ(settings["model.hidden"], "[7, 7]");
+  EXPECT_EQ(settings["text.field"], R"("a \"b\" \\ \u0007")");
+  EXPECT_EQ(settings["train.low_memory"], "true");
 }
 
 TEST(StudyToml, ThePapersStudyIsTheProtocolOfThePaper) {
