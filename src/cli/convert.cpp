@@ -135,6 +135,7 @@ std::vector<std::string> write_folder(const ConvertConfig& config, const LazyTen
   const auto model = train::model_config(config.in);
   check_folder(folder, config.force);
   if (folder.has_parent_path()) make_directories(folder.parent_path());
+  remove_leftovers_of(folder);
   std::vector<std::string> files;
   publish_directory(folder, [&](const fs::path& aside) {
     files = train::write_weight_shards(aside, weights, config.shard_size);
@@ -152,6 +153,7 @@ std::vector<std::string> write_file(const ConvertConfig& config, const LazyTenso
   check_file_is_new(file, config.force);
   const auto model_file = file.parent_path() / "config.json";
   if (file.has_parent_path()) make_directories(file.parent_path());
+  remove_leftovers_of(file);
   if (format == WeightsFormat::llmc) {
     train::write_llmc_weights(file, weights.tensors, model, config.in);
     return {config.out};

@@ -364,16 +364,27 @@ bool is_leftover_name(const std::string& name) {
   return std::regex_match(name, pattern);
 }
 
-int remove_leftovers(const fs::path& directory) {
+namespace {
+
+/// Of the names that begin with `start`.
+int remove_leftovers(const fs::path& directory, const std::string& start) {
   int count = 0;
   for (const auto& name : list_directory(directory)) {
-    if (!is_leftover_name(name)) continue;
+    if (!name.starts_with(start) || !is_leftover_name(name)) continue;
     const AsideLock lock(directory / name);
     if (!lock.take()) continue;
     remove_path(directory / name);  // under the lock: who has just created it notices
     ++count;
   }
   return count;
+}
+
+}  // namespace
+
+int remove_leftovers(const fs::path& directory) { return remove_leftovers(directory, ""); }
+
+int remove_leftovers_of(const fs::path& path) {
+  return remove_leftovers(parent_of(path), path.filename().string() + ".tmp-");
 }
 
 }  // namespace lehi

@@ -137,4 +137,7 @@ bool is_leftover_name(const std::string& name);
 /// stays.
 int remove_leftovers(const std::filesystem::path& directory);
 
+/// The same of writers of this one file or directory: where the others in its directory are none of ours.
+int remove_leftovers_of(const std::filesystem::path& path);
+
 }  // namespace lehi

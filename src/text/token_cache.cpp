@@ -72,6 +72,7 @@ TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer) {
     }
   }
   make_directories(folder);
+  remove_leftovers(folder);
   if (request.on_message) {
     request.on_message(fmt::format("tokenising {} ({:.1f} MB) with {}; kept in the cache at {}", request.file.string(),
                                    static_cast<double>(text.size()) / 1e6, name_of(tokenizer.kind()), cached.string()));

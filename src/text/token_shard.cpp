@@ -30,10 +30,6 @@ const ShardFormat& format_for(TokenizerKind kind) {
                        [kind](const ShardFormat& format) { return format.kind == kind; });
 }
 
-std::filesystem::path folder_of(const std::filesystem::path& file) {
-  return file.has_parent_path() ? file.parent_path() : ".";
-}
-
 }  // namespace
 
 ShardHeader read_shard_header(std::string_view bytes, std::int64_t size, const std::string& where) {
@@ -65,7 +61,7 @@ ShardHeader read_shard_header(std::string_view bytes, std::int64_t size, const s
 }
 
 ShardWriter::ShardWriter(const std::filesystem::path& file, TokenizerKind kind)
-    : pending_((remove_leftovers(folder_of(file)), file)), kind_(kind), buffer_(shard_header_bytes, '\0') {}
+    : pending_((remove_leftovers_of(file), file)), kind_(kind), buffer_(shard_header_bytes, '\0') {}
 
 void ShardWriter::flush() {
   pending_.file().write(buffer_);

@@ -113,6 +113,14 @@ TEST_F(Convert, ReplacesNothingUnlessAsked) {
   EXPECT_EQ(slurp(at("folder/config.json")), "{}");
 }
 
+TEST_F(Convert, RemovesWhatAKilledOneLeft) {
+  train::write_safetensors(at("model.safetensors"), {{"v", torch::ones(3)}});
+  for (const char* name : {"folder.tmp-1-0", "copy.safetensors.tmp-1-0", "else.tmp-1-0"}) spill(at(name), "half");
+  EXPECT_EQ(convert("model.safetensors", "folder/").code, done);
+  EXPECT_EQ(convert("model.safetensors", "copy.safetensors").code, done);
+  EXPECT_THAT(scratch_.names(), ElementsAre("copy.safetensors", "else.tmp-1-0", "folder", "model.safetensors"));
+}
+
 TEST_F(Convert, FailuresLeaveNothingBehind) {
   train::write_safetensors(at("a.safetensors"), {{"v", torch::ones(3)}, {"w", torch::full({3}, 1e5)}});
   for (const auto* out : {"b.safetensors", "b/", "b.bin"}) {

@@ -184,6 +184,13 @@ TEST(RemoveLeftovers, RemovesWhatAKilledWriterLeftAndNothingElse) {
   EXPECT_EQ(remove_leftovers(scratch / "none"), 0);
 }
 
+TEST(RemoveLeftovers, OfOneNameLeavesThoseOfOthers) {
+  const Scratch scratch;
+  for (const char* name : {"a", "a.tmp-12-0", "a.b.tmp-12-0", "b.tmp-12-0"}) spill(scratch / name, "");
+  EXPECT_EQ(remove_leftovers_of(scratch / "a"), 1);
+  EXPECT_THAT(scratch.names(), ElementsAre("a", "a.b.tmp-12-0", "b.tmp-12-0"));
+}
+
 TEST(RemoveLeftovers, LeavesWhatALivingProcessWrites) {
   const Scratch scratch;
   {

@@ -216,13 +216,15 @@ TEST_F(Tokens, TextThatChangesWhileItIsTokenisedIsNotKept) {
 }
 
 TEST_F(Tokens, LeftoversOfKilledWritersAreRemovedAndThoseOfLivingOnesStay) {
-  const auto dead = folder_.write("a.bin.tmp-123-0", "x");
-  const auto alive = folder_.write("b.bin.tmp-123-0", "x");
+  const auto dead = folder_.write("o.bin.tmp-123-0", "x");
+  const auto alive = folder_.write("o.bin.tmp-123-1", "x");
+  const auto not_its_own = folder_.write("a.bin.tmp-123-0", "x");
   const int descriptor = ::open(alive.c_str(), O_RDONLY);
   ASSERT_EQ(flock(descriptor, LOCK_EX), 0);
   write_tokens(folder_.write("t.txt", "a"), "text", gpt2_, folder_.path() / "o.bin");
   EXPECT_FALSE(fs::exists(dead));
   EXPECT_TRUE(fs::exists(alive));
+  EXPECT_TRUE(fs::exists(not_its_own));
   ::close(descriptor);
 }
 
