@@ -97,8 +97,10 @@ void TokenBlocks::copy(std::int64_t i, std::span<std::int64_t> inputs, std::span
   if (inputs.size() != length || targets.size() != length) {
     refuse("a block has {} inputs and targets, not {} and {}", length, inputs.size(), targets.size());
   }
-  tokens_.copy(i * length_, inputs);
-  tokens_.copy(i * length_ + 1, targets);
+  std::vector<std::int64_t> both(length + 1);  // read once: a system call costs more than the rest
+  tokens_.copy(i * length_, both);
+  std::copy(both.begin(), both.end() - 1, inputs.begin());
+  std::copy(both.begin() + 1, both.end(), targets.begin());
 }
 
 TokenBlock TokenBlocks::block(std::int64_t i) const {
