@@ -49,8 +49,8 @@ sanitize-memory: build/asan/build.ninja  ## the fast tests under the address, le
 threaded := kernels loss layers model optim files distributed serve study train
 
 sanitize-threads: build/tsan/build.ninja  ## the tests of what has threads under the thread sanitizer
-	cmake --build --preset tsan --parallel $(JOBS) --target $(threaded:%=lehi_%_tests)
-	scripts/test tsan --parallel $(JOBS) --tests-regex '^($(subst $() ,|,$(strip $(threaded))))$$'
+	cmake --build --preset tsan --parallel $(JOBS) --target lehi_races $(threaded:%=lehi_%_tests)
+	scripts/test tsan --parallel $(JOBS) --tests-regex '^(races_.*|$(subst $() ,|,$(strip $(threaded))))$$'
 
 leaks: build/release/build.ninja  ## every small preset, trained to its end under the leak sanitizer
 	cmake --build --preset release --parallel $(JOBS) --target lehi_program

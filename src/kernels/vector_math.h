@@ -16,8 +16,8 @@
 #endif
 
 // The function is compiled for AVX-512, AVX2 and the baseline; the loader picks one. Everything it calls must be
-// inlined into it to profit, hence LEHI_INLINE.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// inlined into it to profit, hence LEHI_INLINE. (The thread sanitizer is not there yet when the loader picks.)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define LEHI_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define LEHI_CLONES

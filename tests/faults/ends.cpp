@@ -146,6 +146,16 @@ std::vector<std::string> study_differences(const fs::path& reference, const fs::
   return {fmt::format("{} cannot be compared: {}", study.string(), error.what())};
 }
 
+std::uintmax_t bytes_lost(const fs::path& reference, const fs::path& directory) {
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(reference)) {
+    if (!entry.is_regular_file()) continue;
+    const auto other = directory / fs::relative(entry.path(), reference);
+    if (!fs::is_regular_file(other) || text_of_file(entry.path()) != text_of_file(other)) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
 std::map<std::string, std::string> finished_runs(const fs::path& study) {
   std::map<std::string, std::string> runs;
   for (const auto& name : list_directory(study)) {

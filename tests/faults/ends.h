@@ -1,6 +1,7 @@
 // How a run or a study that was disturbed differs from one that was left alone; the soak asks too.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,10 @@ std::vector<std::string> run_differences(const std::filesystem::path& reference,
 
 /// The same for a study, its runs included.
 std::vector<std::string> study_differences(const std::filesystem::path& reference, const std::filesystem::path& study);
+
+/// Bytes of the files below `reference` that the other directory lacks or has otherwise, times included: worth asking
+/// where there are differences.
+std::uintmax_t bytes_lost(const std::filesystem::path& reference, const std::filesystem::path& directory);
 
 /// Half-written files below a directory.
 std::vector<std::string> leftovers(const std::filesystem::path& directory);

@@ -138,7 +138,7 @@ void Layer::redirect() const {
   }
 }
 
-int Layer::start(const cli::Arguments& arguments, const Fault& fault) {
+int Layer::start_work(const std::function<int()>& work, const Fault& fault) {
   arm(fault);
   const int process = fork_here();
   if (process != 0) return process;
@@ -147,8 +147,14 @@ int Layer::start(const cli::Arguments& arguments, const Fault& fault) {
   for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
   set_exec_hook(&be_the_program);
   attach(control_);
-  leave(cli::run_program(arguments, std::cout, std::cerr));
+  leave(work());
 }
+
+int Layer::start(const cli::Arguments& arguments, const Fault& fault) {
+  return start_work([&] { return cli::run_program(arguments, std::cout, std::cerr); }, fault);
+}
+
+Ended Layer::run_work(const std::function<int()>& work, const Fault& fault) { return finish(start_work(work, fault)); }
 
 Ended Layer::run(const cli::Arguments& arguments, const Fault& fault) { return finish(start(arguments, fault)); }
 

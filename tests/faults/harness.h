@@ -46,6 +46,9 @@ class Layer {
   /// too.
   Ended run(const cli::Arguments& arguments, const Fault& fault = {});
 
+  /// Anything else in a fork; its exit code is what it returns.
+  Ended run_work(const std::function<int()>& work, const Fault& fault = {});
+
   /// The built program, a process of its own.
   Ended run_real(const cli::Arguments& arguments, const Fault& fault = {});
 
@@ -57,11 +60,15 @@ class Layer {
   /// Whether fsync reaches the disk. A process that dies loses nothing without, and tests are faster.
   void keep_syncs(bool on) { control_->keep_syncs = on ? 1 : 0; }
 
+  /// Whether the file system can swap two names.
+  void allow_exchange(bool on) { control_->no_exchange = on ? 0 : 1; }
+
   void trace(bool on) { control_->tracing = on ? 1 : 0; }
   std::vector<std::string> traced() const;
 
  private:
   void arm(const Fault& fault);
+  int start_work(const std::function<int()>& work, const Fault& fault);
   std::filesystem::path out() const { return scratch_ / "out.txt"; }
   std::filesystem::path err() const { return scratch_ / "err.txt"; }
   void redirect() const;

@@ -166,6 +166,10 @@ int renamed(int from_directory, const char* from, int to_directory, const char* 
   if (!is_below_at(from_directory, from) && !is_below_at(to_directory, to)) return call();
   note("rename-from", from);
   note("rename", to);
+  if ((flags & RENAME_EXCHANGE) != 0 && control->no_exchange != 0) {
+    errno = EINVAL;
+    return -1;
+  }
   return judged(Need::space, call);
 }
 

@@ -32,7 +32,8 @@ struct Control {
   Kind kind;
   std::int32_t keep_syncs;  ///< 0: fsync is counted but not done; a process's death loses no page
   std::int32_t tracing;
-  char directory[1024];  ///< absolute; what is below it counts
+  std::int32_t no_exchange;  ///< 1: a file system that can't swap two names (RENAME_EXCHANGE), as some can't
+  char directory[1024];      ///< absolute; what is below it counts
   std::atomic<std::int64_t> trace_size;
   char trace[trace_bytes];  ///< "operation path\n" each; "outside path\n": a file opened for writing elsewhere
 };

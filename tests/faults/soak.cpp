@@ -1,26 +1,21 @@
 // `make soak`: the real program, training all the time, killed and failed at random and resumed, and whatever ends
 // compared with a run that was left alone. Prints a table; exit code 0 when nothing was lost and memory stayed flat.
 //   usage: lehi_soak [SECONDS [SEED [DATA_DIR]]]      Ctrl-C ends it with the table so far.
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill is POSIX
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <cmath>
 #include <csignal>
-#include <fstream>
 #include <iostream>
 #include <random>
 #include <thread>
 
 #include "faults/ends.h"
 #include "faults/harness.h"
-#include "files/files.h"
+#include "faults/scenarios.h"
+#include "faults/soak_memory.h"
+#include "faults/stopwatch.h"
 #include "lehi/runtime.h"
 #include "train/run_record.h"
 #include "train/scratch.h"
@@ -31,132 +26,12 @@ namespace {
 namespace fs = std::filesystem;
 using testing::Scratch;
 using testing::slurp;
-using testing::spill;
-using Clock = std::chrono::steady_clock;
-
-volatile std::sig_atomic_t interrupted = 0;  // NOLINT: all that a signal handler may touch
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// ---- what is trained ----
-
-constexpr std::size_t tables = 6;  // that many of the scenarios, the first ones, are tables
-
-struct Scenario {
-  std::string name;
-  bool study = false;
-  cli::Arguments words;  ///< but for --out
-};
-
-cli::Arguments joined(cli::Arguments words, const cli::Arguments& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-std::string table_text() {
-  std::string text = "a,b,y,kind\n";
-  for (int i = 0; i < 400; ++i) {
-    const double a = std::sin(i * 1.7);
-    const double b = std::cos(i * 0.9);
-    text += fmt::format("{:.5f},{:.5f},{:.5f},{}\n", a, b, a * b, a > 0.3 ? "red" : b > 0 ? "green" : "blue");
-  }
-  return text;
-}
-
-/// Images of noise, where the data directory has no real ones.
-void write_images(const fs::path& folder) {
-  fs::create_directories(folder);
-  std::mt19937 engine(1);  // NOLINT(cert-msc51-cpp): the same images each time
-  const auto records = [&](int count) {
-    std::string bytes;
-    for (int i = 0; i < count; ++i) {
-      bytes += static_cast<char>(i % 10);
-      for (int j = 0; j < 3072; ++j) bytes += static_cast<char>(engine());
-    }
-    return bytes;
-  };
-  spill(folder / "data_batch_1.bin", records(200));
-  spill(folder / "test_batch.bin", records(50));
-}
-
-std::vector<Scenario> scenarios_in(const fs::path& folder, const std::string& data_dir) {
-  spill(folder / "t.csv", table_text());
-  std::string text;
-  for (int i = 0; i < 3000; ++i) text += fmt::format("line {} of {} says {}\n", i, i % 7, i * i % 101);
-  spill(folder / "t.txt", text);
-  const auto table = "csv:" + (folder / "t.csv").string();
-  const cli::Arguments every = {"--set", "train.threads=1", "--resume"};
-  std::vector<Scenario> all;
-  for (const char* optimizer : {"lehi", "lehi-gn", "lehibrid", "adam", "sophia-g", "sgd"}) {
-    const std::string target = all.size() % 2 == 0 ? "y" : "kind";
-    const std::string known = target == "y" && std::string(optimizer) == "sophia-g" ? "kind" : target;
-    all.push_back(
-        {fmt::format("table, {}", optimizer), false,
-         joined({"train", table, "--target", known, "--optimizer", optimizer, "--lr", "1e-3", "--steps", "3000",
-                 "--set", "model.hidden=[16]", "--set", "train.evaluate_every=150", "--checkpoint-every", "200"},
-                every)});
-  }
-  all.push_back({"fashion-mnist, lehi-gn", false,
-                 joined({"train", "fashion-mnist", "--preset", "small", "--optimizer", "lehi-gn", "--epochs", "2",
-                         "--set", "data.train_rows=6000", "--set", "data.test_rows=1000", "--checkpoint-every", "15"},
-                        every)});
-  all.push_back({"text, adam", false,
-                 joined({"train", "text:" + (folder / "t.txt").string(), "--preset", "small", "--optimizer", "adam",
-                         "--steps", "30", "--set", "text.tokenizer=bytes", "--set", "model.layers=2", "--set",
-                         "train.evaluate_every=10", "--checkpoint-every", "4"},
-                        every)});
-  auto images = data_dir;
-  if (images.empty() || !fs::exists(fs::path(images) / "cifar10")) {
-    images = (folder / "images").string();
-    write_images(folder / "images/cifar10");
-  }
-  all.push_back({"cifar10, lehi", false,
-                 joined({"train",
-                         "cifar10",
-                         "--data-dir",
-                         images,
-                         "--preset",
-                         "small",
-                         "--optimizer",
-                         "lehi",
-                         "--steps",
-                         "8",
-                         "--batch-size",
-                         "16",
-                         "--set",
-                         "data.train_rows=128",
-                         "--set",
-                         "data.test_rows=32",
-                         "--set",
-                         "train.evaluate_every=3",
-                         "--checkpoint-every",
-                         "2"},
-                        every)});
-  for (const char* jobs : {"1", "2"}) {
-    all.push_back({fmt::format("sweep, {} at once", jobs), true,
-                   joined({"sweep",         table,
-                           "--target",      "y",
-                           "--steps",       "400",
-                           "--optimizers",  "lehi,adam",
-                           "--lrs",         "1e-3,1e-2",
-                           "--seeds",       "0,1",
-                           "--best",        "1",
-                           "--jobs",        jobs,
-                           "--set",         "model.hidden=[8]",
-                           "--set",         "train.evaluate_every=100",
-                           "--set",         "checkpoint.every=100",
-                           "--retry-failed"},
-                          every)});
-  }
-  return all;
-}
-
-// ---- the figures ----
 
 struct Figures {
   std::int64_t runs = 0, studies = 0, sessions = 0, resumes = 0;
   std::int64_t kills = 0, kills_inside = 0, terminations = 0, faults = 0;
   std::int64_t lost_runs = 0, differences = 0, bad_answers = 0;
+  std::uintmax_t lost_bytes = 0;
   std::vector<std::string> findings;
 
   std::int64_t points() const { return kills + kills_inside + terminations + faults; }
@@ -166,27 +41,6 @@ struct Figures {
     std::cerr << "soak: FOUND " << text << std::endl;
   }
 };
-
-struct Memory {
-  std::string name;
-  std::vector<double> megabytes;
-
-  static double median(std::vector<double> values) {
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-    return values.at(values.size() / 2);
-  }
-  double quarter(std::size_t which) const {
-    const auto size = megabytes.size() / 4;
-    const auto begin = megabytes.begin() + static_cast<std::ptrdiff_t>(which * size);
-    return median({begin, begin + static_cast<std::ptrdiff_t>(size)});
-  }
-  bool enough() const { return megabytes.size() >= 16; }
-  /// The first quarter is for warming up.
-  double growth() const { return quarter(3) - quarter(1); }
-  bool flat() const { return growth() <= std::max(2.0, 0.01 * quarter(1)); }
-};
-
-// ---- training that is disturbed ----
 
 class Soak {
  public:
@@ -225,11 +79,12 @@ class Soak {
     const auto found = scenario.study ? study_differences(straight, out) : run_differences(straight, out);
     for (const auto& text : found) figures.find(figures.differences, text + "\n" + history);
     ++(scenario.study ? figures.studies : figures.runs);
-    if (!found.empty()) fs::rename(out, folder_ / fmt::format("kept-{}", figures.differences));
+    if (found.empty()) return;
+    figures.lost_bytes += bytes_lost(straight, out);
+    fs::rename(out, folder_ / fmt::format("kept-{}", figures.differences));
   }
 
   Layer& layer() { return layer_; }
-  const fs::path& folder() const { return folder_; }
   const Scenario& table() const { return scenarios_.front(); }
   fs::path any_study() {
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
@@ -334,7 +189,9 @@ class Soak {
     try {
       if (!scenario.study && fs::exists(out / "run.json")) train::read_run_record(out / "run.json");
       for (const auto& [name, record] : before) {
-        if (slurp(out / name / "run.json") != record) figures.find(figures.lost_runs, name + "\n" + history);
+        if (slurp(out / name / "run.json") == record) continue;
+        figures.find(figures.lost_runs, name + "\n" + history);
+        figures.lost_bytes += record.size();
       }
     } catch (const std::exception& error) {
       figures.find(figures.bad_answers, fmt::format("{}\n{}", error.what(), history));
@@ -349,94 +206,6 @@ class Soak {
   bool real_ = true;
 };
 
-// ---- memory over time ----
-
-double resident_megabytes(int process) {
-  std::ifstream status(fmt::format("/proc/{}/statm", process));
-  double size = 0;
-  double resident = 0;
-  status >> size >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
-}
-
-/// One process that trains again and again.
-Memory memory_of_many_runs(const Soak& soak, double seconds) {
-  const auto file = soak.folder() / "resident.txt";
-  const auto out = soak.folder() / "again";
-  forked([&] {
-    std::ofstream series(file);
-    std::ofstream nothing("/dev/null");
-    const auto start = Clock::now();
-    auto words = soak.table().words;
-    *std::find(words.begin(), words.end(), "3000") = "300";
-    words = joined(words, {"--set", "train.evaluate_every=10", "--out", out.string()});
-    while (seconds_since(start) < seconds && interrupted == 0) {
-      fs::remove_all(out);
-      if (cli::run_program(words, nothing, nothing) != cli::done) return 1;
-      series << resident_megabytes(::getpid()) << '\n' << std::flush;
-    }
-    return 0;
-  });
-  Memory memory{"one process, run after run", {}};
-  std::ifstream series(file);
-  for (double value = 0; series >> value;) memory.megabytes.push_back(value);
-  return memory;
-}
-
-std::size_t ask(std::uint16_t port, const std::string& target) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  std::size_t bytes = 0;
-  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {  // NOLINT
-    const auto request =
-        fmt::format("GET {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\r\n", target, port);
-    if (::send(socket, request.data(), request.size(), MSG_NOSIGNAL) > 0) {
-      std::array<char, 65536> buffer{};
-      for (ssize_t size = 0; (size = ::recv(socket, buffer.data(), buffer.size(), 0)) > 0;) {
-        bytes += static_cast<std::size_t>(size);
-      }
-    }
-  }
-  ::close(socket);
-  return bytes;
-}
-
-/// `lehi serve`, asked again and again while its study changes.
-Memory memory_of_serving(Soak& soak, double seconds) {
-  Memory memory{"lehi serve, asked again and again", {}};
-  const auto study = soak.any_study();
-  if (study.empty()) return memory;
-  const int process = soak.layer().start_real({"serve", study.string(), "--port", "0"});
-  const auto start = Clock::now();
-  std::string url;
-  while (seconds_since(start) < 30.0 && url.find('\n') == std::string::npos) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    url = slurp(soak.folder() / "out.txt");
-  }
-  const auto colon = url.rfind(':');
-  const auto port = colon == std::string::npos ? 0 : std::atoi(url.c_str() + colon + 1);
-  std::size_t bytes = 0;
-  std::size_t asked = 0;
-  while (port != 0 && seconds_since(start) < seconds && interrupted == 0) {
-    for (int i = 0; i < 20; ++i, ++asked) {
-      bytes += ask(static_cast<std::uint16_t>(port), i % 2 == 0 ? "/" : "/data.json");
-    }
-    fs::last_write_time(study / "study.json", fs::file_time_type::clock::now());
-    memory.megabytes.push_back(resident_megabytes(process));
-  }
-  ::kill(process, SIGTERM);
-  soak.layer().finish(process);
-  std::cerr << fmt::format("soak: lehi serve answered {} requests with {:.1f} MB\n", asked,
-                           static_cast<double>(bytes) / 1e6);
-  if (bytes == 0) memory.megabytes.clear();
-  return memory;
-}
-
-// ---- the table ----
-
 bool print(const Figures& figures, const std::vector<Memory>& memories, double seconds, std::uint32_t seed) {
   const auto row = [](const std::string& name, const auto& value) { fmt::print("{:<46} {}\n", name, value); };
   fmt::print("\nsoak, seed {}, {:.0f} s\n", seed, seconds);
@@ -450,6 +219,7 @@ bool print(const Figures& figures, const std::vector<Memory>& memories, double s
   row("kill and fault points survived", figures.points());
   row("finished runs lost or run again", figures.lost_runs);
   row("ends that differ (weights, metrics, files)", figures.differences);
+  row("bytes lost, or other than they should be", figures.lost_bytes);
   row("wrong exit codes, traces, unreadable records", figures.bad_answers);
   bool good = figures.lost_runs + figures.differences + figures.bad_answers == 0;
   for (const auto& memory : memories) {
@@ -473,15 +243,18 @@ int soak(double seconds, std::uint32_t seed, const std::string& data_dir) {
   Soak soak(scratch, seed, data_dir);
   std::vector<Memory> memories;
   const double share = std::min(120.0, seconds * 0.05);
-  memories.push_back(memory_of_many_runs(soak, share));
-  memories.push_back(memory_of_serving(soak, share));
+  auto words = soak.table().words;
+  *std::find(words.begin(), words.end(), "3000") = "300";  // steps
+  memories.push_back(memory_of_many_runs(scratch.path(), joined(words, {"--set", "train.evaluate_every=10"}), share));
+  memories.push_back(memory_of_serving(soak.layer(), scratch.path(), soak.any_study(), share));
   double told = 0.0;
   while (seconds_since(start) < seconds && interrupted == 0) {
     soak.episode();
     if (seconds_since(start) - told > 60.0) {
       told = seconds_since(start);
-      std::cerr << fmt::format("soak: {:.0f} s, {} runs, {} studies, {} points, {} findings\n", told, soak.figures.runs,
-                               soak.figures.studies, soak.figures.points(), soak.figures.findings.size());
+      std::cerr << fmt::format("soak: {:.0f} of {:.0f} s, {} runs, {} studies, {} points, {} findings\n", told, seconds,
+                               soak.figures.runs, soak.figures.studies, soak.figures.points(),
+                               soak.figures.findings.size());
     }
   }
   return print(soak.figures, memories, seconds_since(start), seed) ? 0 : 1;
