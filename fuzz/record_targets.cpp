@@ -68,12 +68,13 @@ bool same_scalars(const std::vector<EventScalar>& a, const std::vector<EventScal
   });
 }
 
-json sound_runs(const study::Study& study) {
-  json runs = json::array();
-  for (const auto& run : study.runs) {
-    if (!run.damaged) runs.push_back(json::parse(study::to_json(run).dump()));
+// A damaged entry is written as a failed run, which is sound; those that were sound stay as they are.
+bool sound_runs_stay(const study::Study& before, const study::Study& after) {
+  if (before.runs.size() != after.runs.size()) return false;
+  for (std::size_t i = 0; i < before.runs.size(); ++i) {
+    if (!before.runs[i].damaged && study::to_json(before.runs[i]) != study::to_json(after.runs[i])) return false;
   }
-  return runs;
+  return true;
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ void fuzz_study(std::string_view input) {
   study::write_study(own_folder() / "copy", *found);
   const auto again = accepted<FileError>([&] { return study::read_study(own_folder() / "copy"); });
   require(again.has_value(), "a study that was read can't be read again once written");
-  require(sound_runs(*found) == sound_runs(*again), "a study's runs change when they are written and read");
+  require(sound_runs_stay(*found, *again), "a study's runs change when they are written and read");
 }
 
 void fuzz_metrics(std::string_view input) {

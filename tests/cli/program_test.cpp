@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "cli/run.h"
 #include "lehi/runtime.h"
@@ -35,6 +36,16 @@ TEST(Program, EveryCommandHasHelpWithExamples) {
     EXPECT_EQ(result.err, "") << command.name;
     EXPECT_THAT(result.out, HasSubstr("Examples:\n  lehi " + std::string(command.name))) << command.name;
   }
+}
+
+// What no caller can catch is one line and an exit code too; LibTorch's and OpenMP's threads are not ours to guard.
+TEST(ProgramDeathTest, FailureInAThreadIsOneSentence) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";  // the test process has threads
+  const auto fail_in_a_thread = [] {
+    say_why_at_termination();
+    std::thread([] { throw std::runtime_error("the disk\nis gone"); }).join();
+  };
+  EXPECT_EXIT(fail_in_a_thread(), ::testing::ExitedWithCode(internal_error), "^lehi: the disk is gone\n$");
 }
 
 TEST(Program, SuggestsTheNearestCommand) {

@@ -58,7 +58,11 @@ TEST(NamedState, WhatNobodyElseHoldsIsTakenOver) {
   Optimizer original(with_names(weights), LehiOptions(0.01));
   auto state = state_after(original, problem, weights, 5);
   std::set<const void*> given;
-  for (const auto& [name, tensor] : state) given.insert(tensor.data_ptr());
+  std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> reserved;  // so that no new storage gets an old one's address
+  for (const auto& [name, tensor] : state) {
+    given.insert(tensor.storage().unsafeGetStorageImpl());
+    reserved.push_back(tensor.storage().getWeakStorageImpl());
+  }
   const auto held = state.back().second;
 
   const auto copies = fresh(weights);
@@ -68,7 +72,7 @@ TEST(NamedState, WhatNobodyElseHoldsIsTakenOver) {
   for (const auto& weight : copies) {
     const auto* kept = restored.find_state(weight);
     for (const auto& tensor : {kept->m, kept->v}) {
-      taken += given.count(tensor.data_ptr());
+      taken += given.count(tensor.storage().unsafeGetStorageImpl());
       EXPECT_NE(tensor.data_ptr(), held.data_ptr()) << "somebody else may change it";
     }
   }

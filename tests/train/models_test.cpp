@@ -121,10 +121,7 @@ TEST_F(ModelRuns, ResumeWithTheSameBits) {
   run_images(images, "images");
   auto asked = request(images, "halves");
   asked.data_dir = scratch.path().string();
-  asked.on_progress = [](const Progress& progress) {
-    if (progress.step >= 6) std::raise(SIGTERM);
-  };
-  EXPECT_EQ(run_training(asked).record.status, RunStatus::interrupted);
+  EXPECT_EQ(run_until(6, asked).record.status, RunStatus::interrupted);
   EXPECT_EQ(run_images(images, "halves", /*resume=*/true).record.status, RunStatus::done);
   expect_same_run("images", "halves");
 }

@@ -35,6 +35,10 @@ class RunFixture : public ::testing::Test {
   RunOutcome run_until(std::int64_t step, const RunConfig& config, const std::string& name) {
     auto asked = request(config, name);
     asked.resume = true;
+    return run_until(step, std::move(asked));
+  }
+
+  RunOutcome run_until(std::int64_t step, RunRequest asked) {
     asked.on_progress = [step, raised = false](const Progress& progress) mutable {
       // Once: a second signal ends a process at once, and a slow run reports again before it has stopped.
       if (progress.step >= step && !std::exchange(raised, true)) std::raise(SIGTERM);
