@@ -1,9 +1,6 @@
 // Readers of the room text: vocabularies, text, documents, tokens.
-#include <zstd.h>
-#ifndef ZLIB_CONST
-#define ZLIB_CONST  // zlib then reads from const buffers
-#endif
 #include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zstd.h>
-#define ZLIB_CONST  // as in the targets, which are in the same unit
 #include <zlib.h>
+#include <zstd.h>
 
 #include <functional>
 
