@@ -178,28 +178,44 @@ class ZstdBytes : public Unpacker {
   }
 
   std::size_t read(char* to, std::size_t most) override {
+    if (begin_ == end_) fill();
+    const std::size_t count = std::min(most, end_ - begin_);
+    std::copy_n(buffer_.data() + begin_, count, to);
+    begin_ += count;
+    return count;
+  }
+  std::int64_t packed() const override { return file_->used(); }
+
+ private:
+  // Into room of our own: where all of a frame fits, zstd asks no memory for it, so whether one that asks for too much
+  // is refused would depend on how much the caller reads at once.
+  void fill() {
+    begin_ = 0;
+    end_ = 0;
     for (;;) {
       const std::string_view next = file_->next();
       ZSTD_inBuffer in{next.data(), next.size(), 0};
-      ZSTD_outBuffer out{to, most, 0};
+      ZSTD_outBuffer out{buffer_.data(), buffer_.size(), 0};
       const std::size_t status = ZSTD_decompressStream(stream_.get(), &out, &in);
       if (ZSTD_isError(status) != 0) {
         refuse_data("{} is corrupt zstd ({}); get the file again", file_->name(), ZSTD_getErrorName(status));
       }
       file_->skip(in.pos);
       if (in.pos > 0 || out.pos > 0) inside_ = status != 0;
-      if (out.pos > 0) return out.pos;
+      end_ = out.pos;
+      if (end_ > 0) return;
       if (next.empty()) {
         if (inside_) refuse_truncated(*file_);
-        return 0;
+        return;
       }
     }
   }
-  std::int64_t packed() const override { return file_->used(); }
 
- private:
   std::unique_ptr<RawFile> file_;
   std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> stream_;
+  std::vector<char> buffer_ = std::vector<char>(ZSTD_DStreamOutSize());
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
   bool inside_ = false;
 };
 
