@@ -9,15 +9,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <map>
-#include <string_view>
 #include <thread>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "distributed/launch.h"
+#include "distributed/environment.h"
 #include "runtime/message.h"
 #include "runtime/signals.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX wants it declared by the program
 
 namespace lehi::distributed {
 namespace {
@@ -26,13 +23,7 @@ using namespace std::chrono_literals;
 
 // This process's environment with the rank's variables, as "NAME=value".
 std::vector<std::string> environment_of(int rank, int ranks, std::uint16_t port) {
-  std::vector<std::string> result;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::string name(text.substr(0, text.find('=')));
-    const auto& ours = launch_variables();
-    if (std::find(ours.begin(), ours.end(), name) == ours.end()) result.emplace_back(text);
-  }
+  auto result = environment_without_ranks();
   const std::map<std::string, std::string> own = {{"RANK", std::to_string(rank)},
                                                   {"LOCAL_RANK", std::to_string(rank)},
                                                   {"WORLD_SIZE", std::to_string(ranks)},

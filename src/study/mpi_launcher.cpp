@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "runtime/clock.h"
 #include "runtime/signals.h"
-#include "study/clock.h"
 
 namespace lehi::study {
 namespace {

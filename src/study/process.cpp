@@ -16,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-#include "study/environment.h"
+#include "distributed/environment.h"
 
 namespace lehi::study {
 namespace {
@@ -164,7 +164,8 @@ std::string find_command(const std::string& name) {
 
 CommandOutput run_command(std::vector<std::string> arguments) {
   const auto program = find_command(arguments.front());
-  Child child(program.empty() ? arguments.front() : program, std::move(arguments), whole_environment(), -1);
+  Child child(program.empty() ? arguments.front() : program, std::move(arguments), distributed::whole_environment(),
+              -1);
   CommandOutput output;
   std::optional<int> status;
   while (!status) {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <thread>
 
-#include "study/environment.h"
+#include "distributed/environment.h"
 
 namespace lehi::study {
 
@@ -39,7 +39,8 @@ void RunProcesses::start(const std::string& run, const LaunchEvents& events) {
   if (directory.starts_with('-')) directory.insert(0, "./");  // or it would be taken for an option
   auto arguments = train_arguments(request_, "lines");
   arguments.push_back(directory);
-  running_.push_back({run, Child(request_.program, std::move(arguments), environment_without_ranks(), held_), ""});
+  running_.push_back(
+      {run, Child(request_.program, std::move(arguments), distributed::environment_without_ranks(), held_), ""});
   events.started(run);
 }
 

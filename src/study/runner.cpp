@@ -8,9 +8,9 @@
 #include <set>
 
 #include "files/files.h"
+#include "runtime/clock.h"
 #include "runtime/message.h"
 #include "runtime/signals.h"
-#include "study/clock.h"
 #include "study/local_launcher.h"
 #include "study/mpi_launcher.h"
 #include "study/opening.h"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "files/files.h"
-#include "study/clock.h"
+#include "runtime/clock.h"
 #include "study/json.h"
 #include "study/run_processes.h"
 #include "train/config.h"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "study/clock.h"
+#include "runtime/clock.h"
 
 namespace lehi::study {
 namespace {

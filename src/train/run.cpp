@@ -8,6 +8,7 @@
 
 #include "lehi/error.h"
 #include "runtime/blas.h"
+#include "runtime/clock.h"
 #include "runtime/failure.h"
 #include "runtime/message.h"
 #include "runtime/signals.h"

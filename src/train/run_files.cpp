@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "files/files.h"
+#include "runtime/clock.h"
 #include "train/embedded.h"
 
 namespace lehi::train {
@@ -37,10 +37,6 @@ RunRecord new_record(const RunRequest& request, const RunConfig& config, const T
 }
 
 }  // namespace
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 FoundRun look_at(const fs::path& out) {
   std::error_code error;

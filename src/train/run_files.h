@@ -67,7 +67,4 @@ class RunFiles {
 /// be written. files: none where the run had not begun.
 void note_failure(const std::filesystem::path& out, RunFiles* files, const std::string& message);
 
-/// Seconds on a clock that never goes back.
-double seconds_now();
-
 }  // namespace lehi::train

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "study/environment.h"
+#include "distributed/environment.h"
 #include "study/process.h"
 #include "support/environment.h"
 #include "train/scratch.h"
@@ -129,7 +129,7 @@ class SlurmDaemons {
 
   void daemon(std::vector<std::string> arguments) {
     const auto program = path_of(arguments.front());
-    daemons_.emplace_back(program, std::move(arguments), study::whole_environment(), -1);
+    daemons_.emplace_back(program, std::move(arguments), distributed::whole_environment(), -1);
   }
 
   std::string last_line(const std::string& log) const {

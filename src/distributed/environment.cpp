@@ -1,4 +1,4 @@
-#include "study/environment.h"
+#include "distributed/environment.h"
 
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -8,11 +8,11 @@
 
 #include "distributed/launch.h"
 
-namespace lehi::study {
+namespace lehi::distributed {
 namespace {
 
 bool makes_a_rank(std::string_view entry) {
-  const auto& names = distributed::launch_variables();
+  const auto& names = launch_variables();
   return std::find(names.begin(), names.end(), entry.substr(0, entry.find('='))) != names.end();
 }
 
@@ -30,4 +30,4 @@ std::vector<std::string> environment_without_ranks() {
   return entries;
 }
 
-}  // namespace lehi::study
+}  // namespace lehi::distributed

@@ -3,11 +3,11 @@
 
 #include <chrono>
 
-namespace lehi::study {
+namespace lehi {
 
 /// Seconds since some moment in the past.
 inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace lehi::study
+}  // namespace lehi
