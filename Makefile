@@ -62,7 +62,7 @@ fuzz:  ## every reader of files under libFuzzer, FUZZ_SECONDS each (10); the cor
 	cmake --build --preset fuzz --parallel $(JOBS)
 	scripts/fuzz
 
-faults: build/release/build.ninja  ## every file operation of a run and of a sweep failed or killed in turn: hours
+faults: build/release/build.ninja  ## every file operation of a run and of a sweep failed or killed in turn: an hour
 	cmake --build --preset release --parallel $(JOBS) --target lehi_faults_tests
 	scripts/test release --tests-regex '^all_faults$$'
 
