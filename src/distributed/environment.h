@@ -1,7 +1,5 @@
 // The environment that a child process gets. mpirun, srun and torchrun tell a process by environment variables that it
-// is one of many; a child is none of these, and must not take itself for one: a run of a study is one process, and a
-// rank of
-// --nproc has variables of its own.
+// is one of many; a child must not inherit that: a run of a study is one process, and a rank of --nproc has its own.
 #pragma once
 
 #include <string>
