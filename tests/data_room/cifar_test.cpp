@@ -15,6 +15,7 @@ using lehi::testing::Folder;
 using lehi::testing::gzipped;
 using lehi::testing::message_of;
 using lehi::testing::same_bits;
+using lehi::testing::shared_data;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -155,8 +156,7 @@ TEST(Limited, KeepsTheFirstRowsAndSaysSo) {
 
 // Krizhevsky's files where the machine has them: classes are equally frequent in each official file.
 TEST(RealData, CifarIsNormalised) {
-  const char* shared = std::getenv("LEHI_SHARED_DATA");
-  const std::string folder = shared != nullptr ? shared : "";
+  const std::string folder = shared_data();
   const auto place = search(task_files("cifar10"), folder).front();
   if (!place.complete()) {
     GTEST_SKIP() << "no CIFAR-10 in " << place.folder << "; LEHI_SHARED_DATA may name another data directory";

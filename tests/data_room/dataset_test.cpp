@@ -16,6 +16,7 @@ using lehi::testing::Folder;
 using lehi::testing::gzipped;
 using lehi::testing::idx;
 using lehi::testing::message_of;
+using lehi::testing::shared_data;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -158,8 +159,7 @@ TEST(RealData, FashionMnistIsWhole) {
 }
 
 TEST(RealData, ProteinIsTheOneTheDesignDescribes) {
-  const char* shared = std::getenv("LEHI_SHARED_DATA");
-  const std::string folder = shared != nullptr ? shared : "";
+  const std::string folder = shared_data();
   const auto place = search(task_files("protein"), folder).front();
   if (!place.complete())
     GTEST_SKIP() << "no CASP.csv in " << place.folder << "; LEHI_SHARED_DATA may name another data directory";

@@ -5,6 +5,7 @@
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is POSIX
 #include <zlib.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -46,6 +47,14 @@ class Folder {
  private:
   std::filesystem::path path_;
 };
+
+/// The data directory for tests of real files: LEHI_SHARED_DATA, else shared/data beside the checkout where there is
+/// one, else the user's own.
+inline std::string shared_data() {
+  if (const char* chosen = std::getenv("LEHI_SHARED_DATA")) return chosen;
+  const auto beside = std::filesystem::path(LEHI_SOURCE_DIR).parent_path() / "shared/data";
+  return std::filesystem::is_directory(beside) ? beside.string() : "";
+}
 
 inline std::string repeated(const std::string& text, std::size_t count) {
   std::string all;
