@@ -69,6 +69,7 @@ std::optional<Study> find_study(const std::vector<PlannedRun>& plan, const Runne
   for (const auto& run : study.runs) {
     if (run.damaged) throw FileError(fmt::format("{}; choose another --out", run.message));
   }
+  if (!study.unknown.empty()) throw FileError(study.unknown);
   const auto difference = plan_difference(directory, study, plan, request.seconds);
   if (!difference.empty()) {
     throw FileError(

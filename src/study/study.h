@@ -63,6 +63,7 @@ struct Study {
   std::string finished;                   ///< "" (null in the file) until every run has ended
   std::vector<StudyRun> runs;             ///< of the first phase, then of the second, each in the order of its plan
   std::vector<SecondPhase> seconds;       ///< of a two-phase study
+  std::string unknown;  ///< not in the file: a sentence about a key there that this version does not know, or ""
 };
 
 inline constexpr const char* kStudyFile = "study.json";
@@ -90,7 +91,8 @@ nlohmann::ordered_json to_json(const Study& study);
 void write_study(const std::filesystem::path& directory, const Study& study);
 
 /// FileError naming file and key where something is missing, of the wrong kind, or from a newer schema. An entry
-/// of `runs` that can't be used does not throw: it becomes a `damaged` run.
+/// of `runs` that can't be used does not throw: it becomes a `damaged` run. A key that is not known is passed over and
+/// told of in `unknown`: such a study can be shown, but not gone on with, since the key may say what is to be run.
 Study read_study(const std::filesystem::path& directory);
 
 /// The plan of a study's first phase from its directory: study.json and every run's config.toml.

@@ -147,6 +147,18 @@ StudyRun run_from(const json& object, const std::string& where, std::set<std::st
   return run;
 }
 
+// Of the study or of one of its runs: the first sentence.
+std::string about_unknown(const json& document, const std::string& where) {
+  static const json known_study = json::parse(to_json(Study()).dump());
+  static const json known_run = json::parse(to_json(StudyRun()).dump());
+  auto text = train::about_unknown_key(document, known_study, where);
+  const json& runs = document["runs"];
+  for (std::size_t i = 0; i < runs.size() && text.empty(); ++i) {
+    text = train::about_unknown_key(runs[i], known_run, fmt::format("{}, run {},", where, i + 1));
+  }
+  return text;
+}
+
 }  // namespace
 
 ordered_json to_json(const StudyRun& run) {
@@ -242,6 +254,7 @@ Study read_study(const std::filesystem::path& directory) {
     study.runs.push_back(run_from(runs[i], fmt::format("{}, run {}", where, i + 1), directories));
   }
   study.seconds = seconds_from(document, where);
+  study.unknown = about_unknown(document, where);
   return study;
 }
 

@@ -68,6 +68,15 @@ void write_file(const fs::path& path, const std::string& text) {
 
 std::string checksum(const json& document) { return fmt::format("{:08x}", crc32c(to_text(document))); }
 
+/// Those of state.json. What is in `state` is its owner's to know.
+const json& known_keys() {
+  static const json known = {{"schema", kSchema},
+                             {"step", 0},
+                             {"state", json::object()},
+                             {"files", {{kModel, json::object()}, {kOptimizer, json::object()}}}};
+  return known;
+}
+
 void check_file(const fs::path& path, const json& expected) {
   InputFile file(path);
   Written found{.bytes = file.size(), .crc32c = 0};
@@ -89,13 +98,16 @@ json checked_state(const fs::path& path) {
   const auto where = (path / kState).string();
   auto document = parse_json(read_text(path / kState, kLargestState), where, kLimits);
   const auto schema = count_field(document, "schema", where);
-  if (schema != kSchema) {
-    throw FileError(
-        fmt::format("{}: 'schema' is {}, this lehi reads {}; use the lehi that wrote it", where, schema, kSchema));
-  }
   const auto expected = text_field(document, "crc32c", where);
   document.erase("crc32c");
   if (checksum(document) != expected) throw FileError(fmt::format("{} changed since it was written", where));
+  if (schema != kSchema) {
+    throw NewerCheckpointError(
+        fmt::format("{}: 'schema' is {}, this lehi reads {}; use the lehi that wrote it", where, schema, kSchema));
+  }
+  if (const auto text = about_unknown_key(document, known_keys(), where); !text.empty()) {
+    throw NewerCheckpointError(text);
+  }
   if (directory_name(count_field(document, "step", where)) != path.filename()) {
     throw FileError(
         fmt::format("{} is of step {}, not of its directory's", where, document["step"].get<std::int64_t>()));
@@ -149,6 +161,8 @@ NewestCheckpoint newest_valid(const fs::path& directory) {
     try {
       newest.found = FoundCheckpoint{path, step, load_checkpoint(path)};
       break;
+    } catch (const NewerCheckpointError&) {
+      throw;
     } catch (const FileError& error) {
       newest.damaged.push_back(
           fmt::format("the checkpoint {} cannot be used and was skipped: {}", path.string(), error.what()));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "files/files.h"
 #include "train/safetensors.h"
 
 namespace lehi::train {
@@ -28,6 +29,13 @@ std::filesystem::path save_checkpoint(const std::filesystem::path& directory, st
 /// One checkpoint's directory, checked and read; FileError where anything about it is damaged.
 Checkpoint load_checkpoint(const std::filesystem::path& path);
 
+/// A checkpoint that is whole, but of a newer version: with keys or a schema that this one does not know. It must not
+/// be taken for a damaged one, which the run goes on without.
+class NewerCheckpointError : public FileError {
+ public:
+  using FileError::FileError;
+};
+
 struct FoundCheckpoint {
   std::filesystem::path path;
   std::int64_t step = 0;
@@ -39,7 +47,7 @@ struct NewestCheckpoint {
   std::vector<std::string> damaged;      ///< newer ones that were skipped, one sentence each
 };
 
-/// The newest checkpoint that is whole.
+/// The newest checkpoint that is whole; NewerCheckpointError where a newer version has written it.
 NewestCheckpoint newest_valid(const std::filesystem::path& directory);
 
 /// Removes all but the newest `keep` (at least 1) checkpoints. Where none of those is whole, the newest whole one stays

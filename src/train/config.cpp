@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "files/files.h"
+#include "lehi/version.h"
 #include "runtime/message.h"
 #include "train/config_keys.h"
 #include "train/embedded.h"
@@ -160,6 +161,25 @@ std::string chosen_optimizer(const std::vector<Layer>& layers) {
   return name;
 }
 
+// A run's own file has the keys of the version that wrote it. One that is unknown may decide the result, so it is
+// refused; one that is missing has its default, which is what the run had before there was such a key.
+void check_keys_of_run(const Layer& layer, const std::string& where) {
+  for (const Entry& entry : layer) {
+    try {
+      find_key(place_of(entry.key).key);
+    } catch (const std::invalid_argument& error) {
+      throw ConfigError(fmt::format("{}: {}; a newer lehi than this one, {}, may have written the file", entry.source,
+                                    error.what(), LEHI_VERSION));
+    }
+  }
+  for (const Key& known : keys()) {
+    if (known.required &&
+        std::none_of(layer.begin(), layer.end(), [&](const Entry& entry) { return entry.key == known.name; })) {
+      throw ConfigError(fmt::format("{}: the key {} is missing, which every run's config.toml has", where, known.name));
+    }
+  }
+}
+
 // The tasks on a file of the user's: "csv:FILE" has the preset csv.
 constexpr std::array<std::string_view, 2> file_tasks = {"csv", "text"};
 
@@ -260,12 +280,7 @@ RunConfig from_toml(std::string_view text, const std::string& where) {
   std::vector<Layer> layers;
   layers.push_back(file_layer(text, where));
   const Layer& layer = layers.front();
-  for (const Key& entry : keys()) {
-    if (!entry.newer &&
-        std::none_of(layer.begin(), layer.end(), [&](const Entry& given) { return given.key == entry.name; })) {
-      throw ConfigError(fmt::format("{}: the key {} is missing; a run's config.toml has them all", where, entry.name));
-    }
-  }
+  check_keys_of_run(layer, where);
   RunConfig config;
   try {
     config.optimizer = preset(chosen_optimizer(layers));

@@ -143,7 +143,9 @@ RunConfig resolve(const ConfigRequest& request);
 /// "key=value" of --set; std::invalid_argument when it is none.
 Setting parse_setting(std::string_view text);
 
-/// config.toml: every key with its value; from_toml(to_toml(c)) is c.
+/// config.toml: every key with its value; from_toml(to_toml(c)) is c. A key that an older version's file does not have
+/// takes its default (but for the few that make a run: task, seed, optimizer, rate); one that this version does not
+/// know is refused.
 std::string to_toml(const RunConfig& config);
 RunConfig from_toml(std::string_view text, const std::string& where);
 RunConfig read_config(const std::filesystem::path& path);

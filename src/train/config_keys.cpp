@@ -122,9 +122,10 @@ Key no_effect(Key key) {
   return key;
 }
 
-// A key that runs of older versions do not have.
-Key newer(Key key) {
-  key.newer = true;
+// A key that every config.toml must have, of whatever version. The others take their defaults where a file, of an older
+// version then, does not have them.
+Key required(Key key) {
+  key.required = true;
   return key;
 }
 
@@ -137,9 +138,9 @@ Key newer(Key key) {
 const std::vector<Key>& keys() {
   // clang-format off
   static const std::vector<Key> table = {
-      key("task", "what to train on: a name of `lehi list tasks`, or csv:FILE", FIELD(task)),
+      required(key("task", "what to train on: a name of `lehi list tasks`, or csv:FILE", FIELD(task))),
       no_effect(key("preset", "the file of configs/ that it started from", FIELD(preset))),
-      key("seed", "of the weights, the order of the rows, the probes and what is held out", FIELD(seed)),
+      required(key("seed", "of the weights, the order of the rows, the probes and what is held out", FIELD(seed))),
 
       key("data.target", "csv: the column to predict", FIELD(target)),
       key("data.kind", "csv: regression, binary or classification; empty: by the target's type", FIELD(kind)),
@@ -187,8 +188,8 @@ const std::vector<Key>& keys() {
       key("rate.decay", "wsd: part of the run over which the rate falls", FIELD(rate.decay)),
       key("rate.floor", "fraction of the rate that is left at the end", FIELD(rate.floor)),
 
-      key("optimizer.name", "a name of `lehi list optimizers`", FIELD(optimizer.name)),
-      key("optimizer.lr", "learning rate", FIELD(optimizer.group.lr)),
+      required(key("optimizer.name", "a name of `lehi list optimizers`", FIELD(optimizer.name))),
+      required(key("optimizer.lr", "learning rate", FIELD(optimizer.group.lr))),
       key("optimizer.beta1", "decay of the momentum m", FIELD(optimizer.group.beta1)),
       key("optimizer.beta2", "decay of the kept curvature v", FIELD(optimizer.group.beta2)),
       key("optimizer.eps", "smallest scale that the step divides by", FIELD(optimizer.group.eps)),
@@ -212,15 +213,16 @@ const std::vector<Key>& keys() {
       no_effect(key("checkpoint.every", "steps between checkpoints; 0: at evaluations", FIELD(checkpoint_every))),
       no_effect(key("checkpoint.keep", "newest checkpoints that stay; 0: none are written", FIELD(keep))),
 
-      newer(key("distributed.compress", "none; bfloat16: gradients travel between ranks with half the bytes", FIELD(distributed.compress))),
-      newer(no_effect(key("distributed.shard_optimizer", "each rank keeps its own part of the optimizer's state only", FIELD(distributed.shard_optimizer)))),
-      newer(no_effect(key("distributed.bucket_mb", "megabytes of gradients that are summed over the ranks at once", FIELD(distributed.bucket_mb)))),
+      key("distributed.compress", "none; bfloat16: gradients travel between ranks with half the bytes", FIELD(distributed.compress)),
+      no_effect(key("distributed.shard_optimizer", "each rank keeps its own part of the optimizer's state only", FIELD(distributed.shard_optimizer))),
+      no_effect(key("distributed.bucket_mb", "megabytes of gradients that are summed over the ranks at once", FIELD(distributed.bucket_mb))),
 
       no_effect(key("judge.metric", "the number of metrics.jsonl that runs are compared by", FIELD(judge.metric))),
       no_effect(key("judge.window", "evaluations at the end of a run that its score looks at", FIELD(judge.window))),
       no_effect(key("judge.rates", "learning rates that a sweep tries", FIELD(judge.rates))),
       no_effect(key("judge.smoothing", "weight of the new value in a figure's moving average", FIELD(judge.smoothing))),
-      no_effect(key("judge.cut", "first evaluations that a figure leaves out", FIELD(judge.cut))),
+      // The last one that every version has written: a file without it was cut short.
+      required(no_effect(key("judge.cut", "first evaluations that a figure leaves out", FIELD(judge.cut)))),
   };
   // clang-format on
   return table;

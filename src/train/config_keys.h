@@ -17,8 +17,7 @@ struct Key {
   std::function<void(RunConfig&, const toml::node&)> read;
   std::function<std::string(const RunConfig&)> text;
   bool decides_result = true;
-  bool newer =
-      false;  ///< than the first config.toml: a run of an older version does not have it, and its default holds
+  bool required = false;  ///< of a run's config.toml; any other key has its default where the file lacks it
 };
 
 /// In the order of config.toml.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "files/files.h"
+#include "lehi/version.h"
 
 namespace lehi::train {
 namespace {
@@ -91,6 +92,18 @@ std::string shortened(std::string_view text) {
   return text.size() <= kLongest ? std::string(text) : std::string(text.substr(0, kLongest)) + "...";
 }
 
+/// "a.b" for the key b of the object under a; "" where there is none.
+std::string unknown_key(const json& document, const json& known) {
+  if (!document.is_object() || !known.is_object()) return "";
+  for (const auto& [key, value] : document.items()) {
+    const auto same = known.find(key);
+    if (same == known.end()) return key;
+    if (same->empty()) continue;
+    if (const auto inner = unknown_key(value, *same); !inner.empty()) return key + "." + inner;
+  }
+  return "";
+}
+
 [[noreturn]] void wrong_kind(const json& value, const char* key, const std::string& where, const char* expected) {
   throw FileError(fmt::format("{}: '{}' is {}, expected {}", where, key, shown_json(value), expected));
 }
@@ -129,6 +142,13 @@ std::string shown_json(const json& value) {
 }
 
 std::string in_quotes(std::string_view text) { return to_text(json(shortened(text))); }
+
+std::string about_unknown_key(const json& document, const json& known, const std::string& where) {
+  const auto key = unknown_key(document, known);
+  if (key.empty()) return "";
+  return fmt::format("{} has the key {}, which lehi {} does not know: a newer one may have written it; go on with that",
+                     where, in_quotes(key), LEHI_VERSION);
+}
 
 const json& field(const json& object, const char* key, const std::string& where) {
   if (!object.is_object()) throw FileError(fmt::format("{} is not a JSON object", where));

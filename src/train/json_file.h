@@ -33,6 +33,11 @@ std::string shown_json(const nlohmann::json& value);
 /// A text from a file, fit for a sentence: quoted, escaped, and cut where it is long.
 std::string in_quotes(std::string_view text);
 
+/// A sentence about the first key of `document` that `known`, the like of it as this version writes it, does not have:
+/// a newer version may have added it. "" where there is none. Looks into objects too, but for those that are empty
+/// there.
+std::string about_unknown_key(const nlohmann::json& document, const nlohmann::json& known, const std::string& where);
+
 /// The fields of an object; FileError where one is missing or of another kind.
 const nlohmann::json& field(const nlohmann::json& object, const char* key, const std::string& where);
 const nlohmann::json& object_field(const nlohmann::json& object, const char* key, const std::string& where);

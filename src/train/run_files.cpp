@@ -48,6 +48,7 @@ FoundRun look_at(const fs::path& out) {
   if (fs::exists(out / "run.json", error)) {
     found.record = read_run_record(out / "run.json");
     if (!found.config) throw FileError(fmt::format("{} has a run.json but no config.toml", out.string()));
+    if (!found.is_over() && !found.record->unknown.empty()) throw FileError(found.record->unknown);
   }
   const auto names = list_directory(out);
   // A process that was killed while it wrote its first file left a part of it, which goes away later.

@@ -216,28 +216,33 @@ json Trainer::totals() const {
           {"peak_memory_bytes", runtime::peak_resident_bytes()}};
 }
 
+json Trainer::state() const {
+  return {{"steps", steps_},
+          {"stretch",
+           {{"loss", stretch_.loss},
+            {"rows", stretch_.rows},
+            {"gradient", stretch_.gradient},
+            {"spikes", stretch_.spikes}}},
+          {"totals", totals()}};
+}
+
 Checkpoint Trainer::checkpoint() const {
   Checkpoint checkpoint;
   for (const auto& item : model::saved_tensors(*model_))
     checkpoint.model.emplace_back(item.key(), item.value().detach());
   checkpoint.optimizer = optimizer_.named_state();
   checkpoint.model_config = weight_config(config_, data_.outputs);
-  checkpoint.state = {{"steps", steps_},
-                      {"stretch",
-                       {{"loss", stretch_.loss},
-                        {"rows", stretch_.rows},
-                        {"gradient", stretch_.gradient},
-                        {"spikes", stretch_.spikes}}},
-                      {"totals", totals()}};
+  checkpoint.state = state();
   return checkpoint;
 }
 
 void Trainer::restore(Checkpoint&& checkpoint, const std::string& where) {
-  const auto& state = checkpoint.state;
-  const auto& stretch = object_field(state, "stretch", where);
-  const auto& totals = object_field(state, "totals", where);
+  const auto& saved = checkpoint.state;
+  if (const auto text = about_unknown_key(saved, state(), where + "/state.json"); !text.empty()) throw FileError(text);
+  const auto& stretch = object_field(saved, "stretch", where);
+  const auto& totals = object_field(saved, "totals", where);
   const auto& split = object_field(totals, "split", where);
-  const std::int64_t steps = count_field(state, "steps", where);
+  const std::int64_t steps = count_field(saved, "steps", where);
   if (steps > total_steps_) {
     throw FileError(fmt::format("{} is of step {}, but the run has only {}", where, steps, total_steps_));
   }

@@ -76,6 +76,7 @@ class Trainer {
     double slowest = 0.0;
   };
 
+  nlohmann::json state() const;  ///< of a checkpoint
   void prepare_epoch(std::int64_t epoch);
   void take_batch(std::int64_t first, std::int64_t rows);
   void time_window(double seconds);
