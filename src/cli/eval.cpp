@@ -1,6 +1,5 @@
 #include "cli/eval.h"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -13,6 +12,7 @@
 #include "lehi/runtime.h"
 #include "study/progress.h"
 #include "train/evaluate.h"
+#include "train/run.h"
 #include "train/task_data.h"
 #include "train/task_model.h"
 #include "train/weight_settings.h"
@@ -73,12 +73,12 @@ int run_eval(const EvalConfig& config, std::ostream& out, std::ostream& err) {
   const auto message = [&](const std::string& text) { err << "lehi: " << text << '\n'; };
   const auto data = train::load_task(config.run, config.data_dir, message);
   for (const auto& notice : data.notices) message(notice);
-  if (config.run.threads > 0) at::set_num_threads(static_cast<int>(config.run.threads));
   const auto model = train::make_model(config.run, {data.inputs, data.outputs});
   train::load_weights(config.weights, saved_tensors(*model));
   const auto loss = train::loss_of(data.prediction, *model, config.run.model.chunk);
 
   const auto parameters = parameter_count(*model);
+  train::set_threads(config.run, parameters);  // as the run did: the same sums in the same order
   EvalJson document = {
       {"schema", 1}, {"task", config.run.task}, {"weights", config.weights}, {"parameters", parameters}};
   std::vector<std::vector<std::string>> rows = {{"part", "rows", "loss"}};

@@ -15,9 +15,16 @@
 #include <immintrin.h>
 #endif
 
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define LEHI_LEVELS
+#endif
+
 // The function is compiled for AVX-512, AVX2 and the baseline; the loader picks one. Everything it calls must be
-// inlined into it to profit, hence LEHI_INLINE. (The thread sanitizer is not there yet when the loader picks.)
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+// inlined into it to profit, hence LEHI_INLINE. (The thread sanitizer is not there yet when the loader picks.) For
+// tests, LEHI_LEVEL says which one to compile, so that a machine runs the loops of others: 1, the baseline, or 3.
+#if defined(LEHI_LEVELS) && defined(LEHI_LEVEL) && LEHI_LEVEL == 3
+#define LEHI_CLONES __attribute__((target("arch=x86-64-v3")))
+#elif defined(LEHI_LEVELS) && !defined(LEHI_LEVEL) && !defined(__SANITIZE_THREAD__)
 #define LEHI_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define LEHI_CLONES

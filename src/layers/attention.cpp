@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "kernels/vector_math.h"
 #include "layers/dispatch.h"
@@ -151,7 +150,8 @@ Attended attend(const AttentionShape& shape, const AttentionInputs& inputs, cons
                      torch::empty({shape.rows, shape.heads, shape.tokens}, options)};
   by_dtype(inputs.queries, [&]<class T>(T) {
     at::parallel_for(0, shape.rows * shape.heads, 1, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<T> scratch(static_cast<std::size_t>((dropout.active() ? 2 : 1) * query_block * shape.tokens));
+      // A tensor, for its alignment: some BLAS libraries round differently at other addresses.
+      const Tensor scratch = torch::zeros({(dropout.active() ? 2 : 1) * query_block * shape.tokens}, options);
       for (std::int64_t task = begin; task < end; ++task) {
         const std::int64_t row = task / shape.heads;
         const std::int64_t head = task % shape.heads;
@@ -161,7 +161,7 @@ Attended attend(const AttentionShape& shape, const AttentionInputs& inputs, cons
         for (std::int64_t from = 0; from < shape.tokens; from += query_block) {
           const Block block = {row, head, from, std::min(shape.tokens, from + query_block), shape.tokens};
           attend_block<T>(block, shape.width, of(inputs.queries, head), of(inputs.keys, head / shared),
-                          of(inputs.values, head / shared), dropout, scratch.data(), of(result.values, head),
+                          of(inputs.values, head / shared), dropout, scratch.data_ptr<T>(), of(result.values, head),
                           result.log_normaliser.data_ptr<T>() + task * shape.tokens);
         }
       }
@@ -178,9 +178,9 @@ void pull_back_attend(const AttentionShape& shape, const AttentionInputs& inputs
   by_dtype(inputs.queries, [&]<class T>(T) {
     // One task a group: the queries that share a key add to the same place.
     at::parallel_for(0, shape.rows * shape.groups, 1, [&](std::int64_t begin, std::int64_t end) {
-      const auto size = static_cast<std::size_t>(query_block * shape.tokens);
-      std::vector<T> memory((dropout.active() ? 4 : 2) * size);
-      T* weights = memory.data();
+      const std::int64_t size = query_block * shape.tokens;
+      const Tensor memory = torch::zeros({(dropout.active() ? 4 : 2) * size}, inputs.queries.options());
+      T* weights = memory.data_ptr<T>();
       T* dweights = weights + size;
       T* factors = dropout.active() ? dweights + size : nullptr;
       T* dropped = dropout.active() ? factors + size : nullptr;

@@ -16,8 +16,8 @@ using torch::Tensor;
 
 namespace {
 
-// From this many multiplications on BLAS is as fast, and uses every thread. A matter of shapes alone, so that a run has
-// the same bits on any number of threads.
+// From this many multiplications on BLAS is as fast, and uses every thread. A matter of shapes alone, so that a smaller
+// network has the same bits on any number of threads; BLAS does not promise that.
 constexpr std::int64_t blas_work = std::int64_t{1} << 26;
 // Multiplications that are worth waking a thread for: ten times as long as that takes.
 constexpr std::int64_t thread_work = std::int64_t{1} << 18;

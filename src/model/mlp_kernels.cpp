@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/level.h"
+
 namespace lehi::model {
 namespace {
 
@@ -34,7 +36,8 @@ struct Tile {
 }  // namespace baseline
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define LEHI_MANY_TARGETS
+#if !defined(LEHI_LEVEL) || LEHI_LEVEL == 3  // for tests, LEHI_LEVEL names the only one that is needed (vector_math.h)
+#define LEHI_AVX2
 #pragma GCC push_options
 #pragma GCC target("arch=x86-64-v3")
 namespace avx2 {
@@ -46,7 +49,10 @@ struct Tile {
 #include "model/mlp_kernels_body.h"
 }  // namespace avx2
 #pragma GCC pop_options
+#endif
 
+#ifndef LEHI_LEVEL
+#define LEHI_AVX512
 #pragma GCC push_options
 #pragma GCC target("arch=x86-64-v4,prefer-vector-width=512")
 namespace avx512 {
@@ -59,29 +65,26 @@ struct Tile {
 }  // namespace avx512
 #pragma GCC pop_options
 #endif
-
-enum class Target : std::uint8_t { baseline, avx2, avx512 };
-
-Target best_target() {
-#ifdef LEHI_MANY_TARGETS
-  if (__builtin_cpu_supports("x86-64-v4")) return Target::avx512;
-  if (__builtin_cpu_supports("x86-64-v3")) return Target::avx2;
 #endif
-  return Target::baseline;
-}
 
-Target target() {
-  static const Target best = best_target();
+#ifdef LEHI_AVX512
+using kernels::Level;
+
+Level level() {
+  static const Level best = kernels::loop_level();
   return best;
 }
+#endif
 
 }  // namespace
 
-#ifdef LEHI_MANY_TARGETS
-#define LEHI_DISPATCH(call)                            \
-  if (target() == Target::avx512) return avx512::call; \
-  if (target() == Target::avx2) return avx2::call;     \
+#ifdef LEHI_AVX512
+#define LEHI_DISPATCH(call)                      \
+  if (level() == Level::v4) return avx512::call; \
+  if (level() == Level::v3) return avx2::call;   \
   return baseline::call
+#elif defined(LEHI_AVX2)
+#define LEHI_DISPATCH(call) return avx2::call
 #else
 #define LEHI_DISPATCH(call) return baseline::call
 #endif

@@ -159,13 +159,15 @@ KernelPlan plan_kernel(const Host& host, const KernelSettings& settings) {
 KernelSettings kernel_settings() {
   KernelSettings settings;
   if (const char* core_type = std::getenv("OPENBLAS_CORETYPE")) settings.core_type = core_type;
-  settings.restarted = std::getenv(restarted_variable) != nullptr;
+  // A program that was started again passes both variables on to its children, whose user may choose another kernel.
+  const char* chosen = std::getenv(restarted_variable);
+  settings.restarted = chosen != nullptr && settings.core_type == chosen;
   return settings;
 }
 
 void start_again(char** argv, const std::string& core_type) {
   setenv("OPENBLAS_CORETYPE", core_type.c_str(), 1);
-  setenv(restarted_variable, "1", 1);
+  setenv(restarted_variable, core_type.c_str(), 1);
   execv("/proc/self/exe", argv);
   unsetenv("OPENBLAS_CORETYPE");  // a program that this one starts should get its own chance
   unsetenv(restarted_variable);

@@ -48,7 +48,8 @@ KernelSettings kernel_settings();
 /// Replaces this process by the same program with OPENBLAS_CORETYPE set; returns only when that failed.
 void start_again(char** argv, const std::string& core_type);
 
-/// Set in the environment of a program that prepare() started again, so that it happens once at most.
+/// Set to the kernel's name in the environment of a program that prepare() started again, so that it happens once at
+/// most.
 inline constexpr const char* restarted_variable = "LEHI_RESTARTED";
 
 }  // namespace lehi::runtime

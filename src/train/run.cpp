@@ -48,15 +48,6 @@ RunConfig agreed_config(const RunRequest& request, const FoundRun& found) {
   return *request.config;
 }
 
-// Ranks of one host share its cores.
-void set_threads(const RunConfig& config, std::int64_t parameters, int ranks_here) {
-  const auto threads = config.threads > 0                      ? config.threads
-                       : parameters < parameters_worth_threads ? 1
-                                                               : std::max(1, at::get_num_threads() / ranks_here);
-  at::set_num_threads(static_cast<int>(threads));
-  runtime::set_blas_threads(static_cast<int>(threads));
-}
-
 class Reporter {
  public:
   Reporter(const RunRequest& request, const Trainer& trainer)
@@ -239,6 +230,10 @@ RunOutcome run_rank(const RunRequest& request) {
     if (keeps_record) record.emplace(request, config, found, trainer, checkpoint.has_value());
     if (checkpoint) {
       request.on_message(fmt::format("resuming at step {} of {}", trainer.steps(), trainer.total_steps()));
+      if (found.record && ranks == nullptr) {
+        const auto other = what_changes_bits(found.record->host, runtime::describe_host());
+        if (!other.empty()) request.on_message(other);
+      }
     }
     begun = true;
     return train_to_the_end(request, config, trainer, record, signals);
@@ -255,6 +250,14 @@ RunOutcome run_rank(const RunRequest& request) {
 }
 
 }  // namespace
+
+void set_threads(const RunConfig& config, std::int64_t parameters, int ranks_here) {
+  const auto threads = config.threads > 0                      ? config.threads
+                       : parameters < parameters_worth_threads ? 1
+                                                               : std::max(1, at::get_num_threads() / ranks_here);
+  at::set_num_threads(static_cast<int>(threads));
+  runtime::set_blas_threads(static_cast<int>(threads));
+}
 
 RunOutcome run_training(const RunRequest& request) {
   if (request.ranks == nullptr) return run_rank(request);

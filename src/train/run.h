@@ -53,4 +53,8 @@ struct RunOutcome {
 /// there after. With ranks, LostRankError when one of them is gone.
 RunOutcome run_training(const RunRequest& request);
 
+/// Sets LibTorch's and BLAS's threads to train.threads; by default to one for a small model, else to the host's cores,
+/// divided over the ranks on it.
+void set_threads(const RunConfig& config, std::int64_t parameters, int ranks_here = 1);
+
 }  // namespace lehi::train

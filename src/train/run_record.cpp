@@ -1,6 +1,7 @@
 #include "train/run_record.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
@@ -37,6 +38,27 @@ json host_json(const RunRecord& record) {
           {"blas_kernel", host.blas_kernel},
           {"torch_version", host.torch_version},
           {"torch_threads", host.torch_threads}};
+}
+
+nlohmann::ordered_json document_of(const RunRecord& record) {
+  return {{"schema", RunRecord::kSchema},
+          {"lehi_version", record.lehi_version},
+          {"git_hash", record.git_hash},
+          {"host", host_json(record)},
+          {"command_line", record.command_line},
+          {"status", status_name(record.status)},
+          {"message", record.message},
+          {"task", record.task},
+          {"preset", record.preset},
+          {"optimizer", record.optimizer},
+          {"lr", record.lr},
+          {"seed", record.seed},
+          {"parameters", record.parameters},
+          {"started", record.started},
+          {"finished", record.finished.empty() ? json() : json(record.finished)},
+          {"sessions", record.sessions},
+          {"result", record.result},
+          {"notices", record.notices}};
 }
 
 int small_count(const json& document, const char* key, const std::string& where) {
@@ -127,25 +149,7 @@ std::string host_name() {
 }
 
 void write_run_record(const std::filesystem::path& path, const RunRecord& record) {
-  const nlohmann::ordered_json document = {{"schema", RunRecord::kSchema},
-                                           {"lehi_version", record.lehi_version},
-                                           {"git_hash", record.git_hash},
-                                           {"host", host_json(record)},
-                                           {"command_line", record.command_line},
-                                           {"status", status_name(record.status)},
-                                           {"message", record.message},
-                                           {"task", record.task},
-                                           {"preset", record.preset},
-                                           {"optimizer", record.optimizer},
-                                           {"lr", record.lr},
-                                           {"seed", record.seed},
-                                           {"parameters", record.parameters},
-                                           {"started", record.started},
-                                           {"finished", record.finished.empty() ? json() : json(record.finished)},
-                                           {"sessions", record.sessions},
-                                           {"result", record.result},
-                                           {"notices", record.notices}};
-  publish_text(path, document.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  publish_text(path, document_of(record).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 RunRecord read_run_record(const std::filesystem::path& path) {
@@ -181,7 +185,23 @@ RunRecord read_run_record(const std::filesystem::path& path) {
   record.sessions = sessions_from(document, where);
   record.result = object_field(document, "result", where);
   record.notices = texts_from(document, "notices", where);
+  static const json known = json::parse(document_of(RunRecord()).dump());
+  record.unknown = about_unknown_key(document, known, where);
   return record;
+}
+
+std::string what_changes_bits(const runtime::Host& before, const runtime::Host& now) {
+  std::vector<std::string> changes;
+  const auto compare = [&](std::string_view what, const auto& then, const auto& here) {
+    if (then != here) changes.push_back(fmt::format("{} {} instead of {}", what, here, then));
+  };
+  compare("threads:", before.torch_threads, now.torch_threads);
+  compare("BLAS kernel", before.blas_kernel, now.blas_kernel);
+  compare("vector units", before.vector_units, now.vector_units);
+  compare("LibTorch", before.torch_version, now.torch_version);
+  if (changes.empty()) return "";
+  return fmt::format("the run began on a machine that rounds differently, so its last bits may differ from here on: {}",
+                     fmt::join(changes, ", "));
 }
 
 }  // namespace lehi::train

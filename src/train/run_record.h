@@ -39,6 +39,7 @@ struct RunRecord {
   nlohmann::json result = nlohmann::json::object();  ///< final metrics, by name; empty while it runs
   std::vector<std::int64_t> sessions;                ///< steps at which it was started or resumed: 0, 4000, ...
   std::vector<std::string> notices;                  ///< what a reader of the result should know, one sentence each
+  std::string unknown;  ///< not in the file: a sentence about a key there that this version does not know, or ""
 };
 
 /// The time now as a record writes it, and the Unix time of such a text (FileError naming `where` when it is none).
@@ -49,7 +50,13 @@ std::string host_name();
 
 void write_run_record(const std::filesystem::path& path, const RunRecord& record);
 
-/// FileError naming file and key where something is missing, of the wrong kind, or from a newer schema.
+/// FileError naming file and key where something is missing, of the wrong kind, or from a newer schema. A key that is
+/// not known is passed over and told of in `unknown`: such a record can be shown, but written again it would lose the
+/// key.
 RunRecord read_run_record(const std::filesystem::path& path);
+
+/// One sentence where a run that goes on will not have the bits of one that was never stopped, since the machine rounds
+/// differently: another processor, BLAS kernel, LibTorch or number of threads. Else "".
+std::string what_changes_bits(const runtime::Host& before, const runtime::Host& now);
 
 }  // namespace lehi::train

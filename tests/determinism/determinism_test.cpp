@@ -1,5 +1,5 @@
 // Same seed, same machine, same number of threads: the same bits. Every optimizer on every kind of task, twice, and in
-// processes of their own; and which of the models do not even depend on the number of threads.
+// processes of their own. Another number of threads: rounding apart, the same run.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -22,7 +22,7 @@ struct TinyTask {
   std::string name;
   std::string task;
   std::vector<Setting> settings;
-  bool depends_on_threads;  // its bits do, by oneDNN's convolutions
+  bool only_our_loops;  // no product is BLAS's or oneDNN's, which may divide sums over threads
 };
 
 class Determinism : public RunFixture {
@@ -49,16 +49,16 @@ class Determinism : public RunFixture {
     llama.push_back({"model.kind", "llama", ""});
     llama.push_back({"model.key_heads", "1", ""});
     llama.push_back({"model.inner", "24", ""});
-    return {{"regression", csv, {{"data.target", "y", ""}, {"model.hidden", "[8]", ""}}, false},
-            {"classification", csv, {{"data.target", "kind", ""}, {"model.hidden", "[8]", ""}}, false},
-            {"digits", "mnist", {{"model.hidden", "[8]", ""}}, false},
+    return {{"regression", csv, {{"data.target", "y", ""}, {"model.hidden", "[8]", ""}}, true},
+            {"classification", csv, {{"data.target", "kind", ""}, {"model.hidden", "[8]", ""}}, true},
+            {"digits", "mnist", {{"model.hidden", "[8]", ""}}, true},
             {"colours",
              "cifar10",
              {{"data.train_rows", "0", ""},
               {"data.test_rows", "0", ""},
               {"model.width", "8", ""},
               {"model.blocks", "[1, 1]", ""}},
-             true},
+             false},
             {"gpt2", text, gpt2, false},
             {"llama", text, llama, false}};
   }
@@ -108,6 +108,8 @@ class Determinism : public RunFixture {
     }
     return files;
   }
+
+  double last_loss(const std::string& name) const { return metrics(name).back().at("train_loss").get<double>(); }
 
   bool same_run(const std::string& a, const std::string& b) const {
     const auto files = tensor_files(a);
@@ -180,19 +182,34 @@ TEST_F(Determinism, EveryOptimizerOnEveryTaskHasTheSameBitsTwice) {
   }
 }
 
-TEST_F(Determinism, TheNumberOfThreadsChangesNoBitButOfConvolutions) {
+TEST_F(Determinism, EveryNumberOfThreadsHasItsOwnBitsTwice) {
+  for (const TinyTask& task : tasks()) {
+    for (const int threads : {1, 2, 3}) {
+      SCOPED_TRACE(fmt::format("{} on {} threads", task.name, threads));
+      const auto name = fmt::format("{}{}", task.name, threads);
+      train(task, "lehi-gn", threads, 5, name + "a");
+      train(task, "lehi-gn", threads, 5, name + "b");
+      EXPECT_TRUE(same_run(name + "a", name + "b"));
+    }
+  }
+}
+
+TEST_F(Determinism, AnotherNumberOfThreadsIsTheSameRunButForRounding) {
   for (const TinyTask& task : tasks()) {
     for (const std::string optimizer : {"lehi-gn", "adam"}) {
-      SCOPED_TRACE(task.name + " with " + optimizer);
-      train(task, optimizer, 1, 5, task.name + optimizer + "one");
-      train(task, optimizer, 1, 5, task.name + optimizer + "one again");
-      EXPECT_TRUE(same_run(task.name + optimizer + "one", task.name + optimizer + "one again"));
-      if (task.depends_on_threads) continue;
+      const std::string one = task.name + optimizer + "one";
+      train(task, optimizer, 1, 5, one);
       for (const int threads : {2, 3}) {
+        SCOPED_TRACE(fmt::format("{} with {} on {} threads", task.name, optimizer, threads));
         const auto several = fmt::format("{}{}{}", task.name, optimizer, threads);
         train(task, optimizer, threads, 5, several);
-        EXPECT_TRUE(same_run(task.name + optimizer + "one", several)) << threads;
+        EXPECT_TRUE(same_run(one, several) || !task.only_our_loops);
+        // Adam's first steps are the signs of gradients: where one is nearly 0, rounding decides the step. So the
+        // losses are compared, to which such a weight adds next to nothing; another seed's differ by far more.
+        EXPECT_NEAR(last_loss(several), last_loss(one), 1e-3 * last_loss(one));
       }
+      train(task, optimizer, 2, 6, task.name + optimizer + "another seed");
+      EXPECT_GT(std::abs(last_loss(task.name + optimizer + "another seed") - last_loss(one)), 2e-3 * last_loss(one));
     }
   }
 }

@@ -222,7 +222,8 @@ TEST(CrossEntropyKernel, LongFloat32RowsWithTiesAndGaps) {
   }
 }
 
-// Outputs above 32 MB are written around the cache.
+// Outputs above 32 MB are written around the cache, in blocks that begin with a cache line and so anywhere in a row: an
+// entry has the same bits in a vector and in what is left after the last one.
 TEST(CrossEntropyKernel, LongRowsHaveTheSameBitsInSmallAndLargeBatchesAndOnAnyThreads) {
   torch::manual_seed(6);
   const int threads = at::get_num_threads();

@@ -161,7 +161,9 @@ TEST(Update, HalfPrecisionWeightsKeepFloat32State) {
   update(reference, some_coefficients(Form::scaled, Feed::probe));
   EXPECT_EQ(mixed.w.scalar_type(), torch::kBFloat16);
   EXPECT_LE(relative_difference(mixed.m, reference.m), 1e-6);
-  EXPECT_TRUE(torch::equal(mixed.w, reference.w.to(torch::kBFloat16)));
+  // float32's rounding differs between the paths; that to bfloat16's eight bits is by 2^-8 at most.
+  const Tensor rounding = (std::ldexp(1.0, -8) + 1e-6) * reference.w.abs();
+  EXPECT_TRUE(((mixed.w.to(torch::kFloat32) - reference.w).abs() <= rounding).all().item<bool>());
 }
 
 TEST(Update, NanReachesTheWeightsInBothPaths) {

@@ -127,7 +127,8 @@ TEST(Automatic, EstimatesDependOnTheGlobalRowOnly) {
   const auto all = automatic.evaluate(p, y, request).probe;
   request.key.first_row = 4;
   const auto tail = automatic.evaluate(p.slice(0, 4), y.slice(0, 4), request).probe;
-  EXPECT_LE(relative_difference(tail, all.slice(0, 4)), 1e-15);
+  // torch's sums and exponentials of two rows may round otherwise than those of six; other signs differ by far more.
+  EXPECT_LE(relative_difference(tail, all.slice(0, 4)), 1e-14);
 }
 
 TEST(Automatic, NegativeCurvatureCountsByItsSize) {

@@ -280,10 +280,11 @@ TEST(CrossEntropy, SampledLabelsHaveTheFisherMatrixAsSecondMoment) {
   const auto products = v.unsqueeze(2) * v.unsqueeze(1);
   EXPECT_TRUE((v.mean(0).abs() <= 5.0 * v.std(0) / std::sqrt(rows)).all().item<bool>());
   EXPECT_TRUE(((products.mean(0) - fisher).abs() <= 5.0 * products.std(0) / std::sqrt(rows)).all().item<bool>());
-  // Each vector is the gradient at one label.
+  // Each vector is the gradient at one label. The gradient's entry of the largest class is computed as 1 - (1 - s), the
+  // probe's as s: they may differ by three roundings of 1e-16.
   const auto label = std::get<1>(v.min(-1));
   const auto at_label = loss.evaluate(p.expand({rows, 4}), label).gradient;
-  EXPECT_TRUE(same_bits(v, at_label));
+  EXPECT_LE((v - at_label).abs().max().item<double>(), 4e-16);
 }
 
 TEST(CrossEntropy, RowWeightsEnterByScale) {

@@ -296,7 +296,8 @@ TEST(Language, DropoutFollowsTheKeyAndTheRowAlone) {
       EXPECT_TRUE(same_bits(pulled[0].to_dense(), recomputed.at(name)[0].to_dense())) << name;
     }
     const auto second_half = network->forward(tokens.narrow(0, 2, 2), {.seed = 1, .step = 5, .first_row = 2});
-    EXPECT_LE(relative_difference(second_half.predictions, whole.narrow(0, 2, 2)), 1e-14);
+    // Products of other shapes, whose sums BLAS may order differently.
+    EXPECT_LE(relative_difference(second_half.predictions, whole.narrow(0, 2, 2)), 1e-13);
     EXPECT_GT(relative_difference(network->forward(tokens, {.seed = 1, .step = 6}).predictions, whole), 0.01);
     EXPECT_LE(relative_difference(network->predict(tokens), language.make(false, 0.0)->predict(tokens)), 1e-15);
   }

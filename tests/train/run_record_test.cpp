@@ -187,5 +187,17 @@ TEST(RunRecordFile, CountsThatNoFieldHoldsAreRefused) {
   EXPECT_THAT(said(sessions), HasSubstr("'sessions' is 18446744073709551615"));
 }
 
+TEST(RunRecord, SaysWhereAResumedRunRoundsDifferently) {
+  const auto before = example().host;
+  auto now = before;
+  now.cpu = "another name";
+  EXPECT_EQ(what_changes_bits(before, now), "");
+  now.torch_threads = 1;
+  now.blas_kernel = "Haswell";
+  EXPECT_EQ(what_changes_bits(before, now),
+            "the run began on a machine that rounds differently, so its last bits may differ from here on: threads: 1 "
+            "instead of 2, BLAS kernel Haswell instead of Zen");
+}
+
 }  // namespace
 }  // namespace lehi::train
