@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-web format check-format tidy sanitize sanitize-memory sanitize-threads leaks fuzz faults \
+.PHONY: help setup build build-times demo test test-kernels test-web format check-format tidy sanitize sanitize-memory sanitize-threads leaks fuzz faults \
         soak install clean
 
 JOBS ?= $(shell scripts/jobs)
@@ -26,14 +26,22 @@ build/tsan/build.ninja: CMakePresets.json | setup
 build: build/release/build.ninja  ## the library, the program at build/release/lehi, the tests and the examples
 	cmake --build --preset release --parallel $(JOBS)
 
+build-times: setup  ## build everything from nothing, without ccache: how long, and the slowest twenty units
+	scripts/build-times $(JOBS)
+
 demo: build/release/build.ninja  ## compare six optimizers on Fashion-MNIST, three seeds each, in about three minutes
 	cmake --build --preset release --parallel $(JOBS) --target lehi_program
 	build/release/lehi compare fashion-mnist --seeds 0,1,2
 
-# The tests of studies on a cluster start a Slurm and an mpirun of their own; without them they are skipped.
+# The tests of studies on a cluster start a Slurm and an mpirun of their own; without them they are skipped, and the last
+# lines say so.
 test: check-format build  ## formatting, then every fast test
-	@scripts/setup slurm-wlm 'openmpi-bin mpirun' || echo "make: without these packages, tests are skipped" >&2
+	@scripts/setup slurm-wlm 'openmpi-bin mpirun' || echo "make: without these packages tests are skipped: see the end" >&2
 	scripts/test release --label-regex fast --parallel $(JOBS)
+
+test-kernels: build  ## the tests that other processors may decide: OpenBLAS's kernels one by one, our loops for older ones
+	cmake --build --preset release --parallel $(JOBS) --target lehi_level_tests
+	scripts/test-kernels release --parallel $(JOBS)
 
 test-web: build/release/build.ninja  ## the report page in Chromium, with a report of the program itself
 	cmake --build --preset release --parallel $(JOBS) --target lehi_program
