@@ -42,7 +42,9 @@ endif()
 # What decides whether a precompiled header fits: all of ours is compiled with these, hot loops or not.
 #   OpenMP    at::parallel_for is a template of LibTorch's headers that runs on one thread unless it is compiled with it
 #   the rest  no errno and trap bookkeeping, which forbids vectorised loops; results stay IEEE
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+if(NOT LEHI_FUZZ)  # whose clang has no OpenMP, and which borrows no header
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+endif()
 add_library(lehi_compile_flags INTERFACE)
 target_compile_options(lehi_compile_flags INTERFACE -fPIC -fno-math-errno -fno-trapping-math ${OpenMP_CXX_FLAGS})
 # g++ collects its garbage again and again below this many KB: a tenth of its time, for a tenth of its memory.
