@@ -1,4 +1,4 @@
-# Puts text files into the program: lehi_embed(TARGET ROOT FILE...) generates the source file of src/train/embedded.h, the
+# Puts text files into the program: lehi_embed(TARGET ROOT FILE...) generates the source file of src/lab/train/embedded.h, the
 # files' names being relative to ROOT, or to its parent where they are not in it.
 function(lehi_embed target root)
   set(entries "")

@@ -68,8 +68,7 @@ void draw(torch::nn::Sequential& model) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  for (const auto& warning : lehi::runtime::prepare(argc, argv)) std::fprintf(stderr, "%s\n", warning.c_str());
+int main() {
   torch::set_num_threads(1);  // two would spend their time waiting for each other in a network this small
   torch::manual_seed(0);
   const Points points = spiral(300);

@@ -159,7 +159,7 @@ class Optimizer : public torch::optim::Optimizer {
   void save(torch::serialize::OutputArchive& archive) const override;
   void load(torch::serialize::InputArchive& archive) override;
 
-  using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+  using NamedState = std::vector<std::pair<std::string, torch::Tensor>>;
 
   /// Between two steps: all that makes the next ones bit-identical, but for options and seed, which a program's
   /// configuration gives. Of each parameter "NAME.step" and "NAME.covered" (int64) and, once it has taken a step, what
@@ -167,13 +167,13 @@ class Optimizer : public torch::optim::Optimizer {
   /// "optimizer.step", "optimizer.schedule_start" and "optimizer.known_parameters". The tensors are the optimizer's
   /// own: write or clone them before the next step. Does not depend on the number of ranks: where the state is divided,
   /// all ranks must call this together, and rank 0 gets all of it, the others nothing.
-  NamedTensors named_state() const;
+  NamedState named_state() const;
   /// Takes such a state back, in any order; copies the tensors. Every rank must be given the whole of it. Throws
   /// std::invalid_argument, and changes nothing, when an entry is missing, unknown, given twice or of the wrong shape
   /// or dtype.
-  void load_named_state(const NamedTensors& state);
+  void load_named_state(const NamedState& state);
   /// The same without a copy of what nobody else holds: for models whose moments fit into memory only once.
-  void load_named_state(NamedTensors&& state);
+  void load_named_state(NamedState&& state);
 
  private:
   using Tensors = std::vector<torch::Tensor>;

@@ -44,12 +44,12 @@ void check(const GroupOptions& options, Rule rule);
 
 /// What to do when a gradient or probe is NaN or infinite, or so large that the sum of its squares would be infinite in
 /// the state's dtype, where it would hold the weight still for ever. Whichever it is, the step's report says so.
-///   raise    throw NonFiniteError naming the parameter and the step; weights and state untouched
+///   throw_error  throw NonFiniteError naming the parameter and the step; weights and state untouched
 ///   skip     leave weights and state untouched and go on
 ///   record   apply the step all the same; the report counts it (how the paper's stability table is made)
 /// Non-finite predictions stop the step before a gradient exists: raise throws, skip and record leave the weights
 /// alone.
-enum class NonFinite : std::uint8_t { raise, skip, record };
+enum class NonFinite : std::uint8_t { throw_error, skip, record };
 
 std::string_view name(NonFinite policy);
 NonFinite non_finite_from_name(std::string_view name);  ///< "throw", "skip" or "record"
@@ -76,7 +76,7 @@ struct Options {
   Recipe recipe = {};
   GroupOptions group = {};               ///< the defaults of every parameter group
   std::optional<double> clip_norm = {};  ///< largest global 2-norm of g; > 0
-  NonFinite non_finite = NonFinite::raise;
+  NonFinite non_finite = NonFinite::throw_error;
   std::uint64_t seed = 0;    ///< of the random probes
   bool diagnostics = false;  ///< fill StepReport::groups at every step; costs a few passes over memory
   /// Updates each weight as soon as its g and s are complete, so that no full copy of either exists. For networks that

@@ -39,7 +39,7 @@ class Ranks {
   virtual void sum(const torch::Tensor& values) = 0;
 
   /// Replaces `values` by rank 0's.
-  virtual void spread(const torch::Tensor& values) = 0;
+  virtual void broadcast(const torch::Tensor& values) = 0;
 };
 
 struct DistributeOptions {

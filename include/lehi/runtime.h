@@ -1,13 +1,15 @@
-// What the machine gives, and the one call that makes LibTorch use it.
+// What the machine gives: cores, memory, BLAS.
 //
-// Debian's LibTorch starts with one thread, and its OpenBLAS may not know a recent CPU and fall back to a kernel
-// several times slower. OpenBLAS reads OPENBLAS_CORETYPE when it loads, so a wrong kernel can only be corrected by
-// starting the program again: prepare() does that once, before main() has done anything else.
+// Debian's LibTorch starts with one thread, and its OpenBLAS may choose a kernel several times slower than the CPU
+// allows. A program that wants all cores calls
+//
+//   lehi::runtime::set_threads(lehi::runtime::describe_host().cores);
+//
+// OpenBLAS reads OPENBLAS_CORETYPE when it loads: set it before the program starts, to what better_blas_kernel() says.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace lehi::runtime {
 
@@ -28,10 +30,8 @@ Host describe_host();
 /// The OPENBLAS_CORETYPE that fits this CPU, or "" when the loaded kernel already does (or OpenBLAS is not the BLAS).
 std::string better_blas_kernel(const Host& host);
 
-/// For the first line of main(): sets LibTorch's threads to the usable cores (unless OMP_NUM_THREADS is set), and,
-/// where OpenBLAS runs an unfit kernel, starts the program again with the right one. Returns warnings that the user
-/// should see, one sentence each; empty when all is well.
-std::vector<std::string> prepare(int argc, char** argv);
+/// LibTorch's threads and, where it has its own, OpenBLAS's. The library never calls this by itself.
+void set_threads(int threads);
 
 /// Bytes of memory that this process holds now, and at most held so far.
 std::int64_t resident_bytes();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a TensorBoard event file independently of src/train/events.cpp, and prints one JSON list of its events as text.
+"""Reads a TensorBoard event file independently of src/lab/train/events.cpp, and prints one JSON list of its events as text.
 
     python3 scripts/reference/read_events.py events.out.tfevents.1700000000.host
 

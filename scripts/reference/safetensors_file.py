@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/data/mixed.safetensors from the published format, independently of src/train/safetensors.cpp.
+"""Writes tests/data/mixed.safetensors from the published format, independently of src/lab/train/safetensors.cpp.
 
     python3 scripts/reference/safetensors_file.py tests/data/mixed.safetensors
 

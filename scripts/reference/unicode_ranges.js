@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Writes src/text/unicode_ranges.h: the code points that JavaScript's \p{L} and \p{N} match. The reference tokenizers run
+// Writes src/lab/text/unicode_ranges.h: the code points that JavaScript's \p{L} and \p{N} match. The reference tokenizers run
 // on node, so what node's regular expressions say is what has to be matched, and not what another library's tables say.
 //
-// usage: node scripts/reference/unicode_ranges.js > src/text/unicode_ranges.h && clang-format -i src/text/unicode_ranges.h
+// usage: node scripts/reference/unicode_ranges.js > src/lab/text/unicode_ranges.h && clang-format -i src/lab/text/unicode_ranges.h
 'use strict'
 
 function ranges(pattern) {

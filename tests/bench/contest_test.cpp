@@ -78,7 +78,7 @@ TEST(Progress, TrustsItsOwnPaceOnceThereIsEnough) {
 
 TEST(Progress, SaysTopicWorkAndTimeLeft) {
   std::ostringstream err;
-  Progress progress(err, 120);
+  BenchProgress progress(err, 120);
   progress.begin("update", 60);
   progress.say("adamw", 0);
   progress.say("lehi", 0.5);  // too close to the last line
@@ -91,7 +91,7 @@ TEST(Progress, SaysTopicWorkAndTimeLeft) {
 
 TEST(Session, ChecksOnceAndSaysWhatFailed) {
   std::ostringstream err;
-  Progress progress(err, 1);
+  BenchProgress progress(err, 1);
   Session session({.correctness = true}, progress, err);
   int calls = 0;
   const auto measured = [&](double difference) {
@@ -115,7 +115,7 @@ TEST(Session, ChecksOnceAndSaysWhatFailed) {
 
 TEST(Session, RoundsAreTheMeasurementsOwnUnlessAskedFor) {
   std::ostringstream err;
-  Progress progress(err, 1);
+  BenchProgress progress(err, 1);
   EXPECT_EQ(Session({}, progress, err).rounds(5), 5);
   EXPECT_EQ(Session({.rounds = 2}, progress, err).rounds(5), 2);
 }

@@ -42,7 +42,7 @@ TEST(Streams, TouchEveryElementOnce) {
 TEST(Correctness, EveryContestantAgreesWithItsPlainVersion) {
   std::ostringstream err;
   const Settings settings{.correctness = true};
-  Progress progress(err, expected_seconds(settings));
+  BenchProgress progress(err, expected_seconds(settings));
   Session session(settings, progress, err);
   run_topics(session);
   std::vector<std::string> names;

@@ -83,7 +83,7 @@ TEST(TorchPeer, SaysInOneSentenceWhyThereIsNoTorch) {
 TEST(TorchTopic, WithoutPythonItsFiguresAreLeftOut) {
   std::ostringstream err;
   const Settings settings{.topics = {"torch"}, .python = "/no/python3"};
-  Progress progress(err, expected_seconds(settings));
+  BenchProgress progress(err, expected_seconds(settings));
   Session session(settings, progress, err);
   run_topics(session);
   EXPECT_TRUE(session.figures().empty());
@@ -97,7 +97,7 @@ TEST(MemoryTopic, TakesPeaksFromProcessesOfTheirOwn) {
   std::ostringstream err;
   // Stands in for this program: echoes its arguments, which are no number.
   const Settings settings{.topics = {"memory"}, .program = "/bin/echo"};
-  Progress progress(err, expected_seconds(settings));
+  BenchProgress progress(err, expected_seconds(settings));
   Session session(settings, progress, err);
   run_topics(session);
   EXPECT_TRUE(session.figures().empty());

@@ -42,11 +42,11 @@ TEST(ParseArguments, TurnsErrorsIntoUsageErrorsAndHelpIntoText) {
 
 TEST(NearestName, ForgivesTypingMistakesOnly) {
   const std::vector<std::string> known = {"doctor", "list", "loss", "trace", "bound"};
-  EXPECT_EQ(nearest_name("docter", known), "doctor");
-  EXPECT_EQ(nearest_name("trac", known), "trace");
-  EXPECT_EQ(nearest_name("lost", known), "list");  // as near as loss, and first
-  EXPECT_EQ(nearest_name("optimise", known), "");
-  EXPECT_EQ(nearest_name("", known), "");
+  EXPECT_EQ(base::nearest_name("docter", known), "doctor");
+  EXPECT_EQ(base::nearest_name("trac", known), "trace");
+  EXPECT_EQ(base::nearest_name("lost", known), "list");  // as near as loss, and first
+  EXPECT_EQ(base::nearest_name("optimise", known), "");
+  EXPECT_EQ(base::nearest_name("", known), "");
 }
 
 }  // namespace

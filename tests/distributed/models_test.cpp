@@ -80,7 +80,7 @@ struct Trained {
   double value = 0.0;
 };
 
-Tensor joined(const model::NamedTensors& tensors) {
+Tensor joined(const model::NamedParameters& tensors) {
   std::vector<Tensor> flat;
   for (const auto& item : tensors) flat.push_back(item.value().detach().reshape({-1}).clone());
   return flat.empty() ? torch::zeros({1}, torch::kFloat64) : torch::cat(flat);

@@ -53,9 +53,9 @@ TEST(ProcessRanks, GatherTheirPieces) {
 TEST(ProcessRanks, SpreadWhatRankZeroHas) {
   run_gloo(2, [&](const Pointer& ranks) {
     const Tensor values = torch::full({4}, ranks->rank() == 0 ? -0.0 : 7.0);
-    ranks->spread(values);
+    ranks->broadcast(values);
     EXPECT_TRUE(same_bits(values, torch::full({4}, -0.0)));
-    ranks->spread(torch::empty({0}));
+    ranks->broadcast(torch::empty({0}));
     const std::string text = ranks->rank() == 0 ? std::string("a\0b", 3) : "";
     EXPECT_EQ(ranks->spread_text(text), std::string("a\0b", 3));
     EXPECT_EQ(ranks->spread_text(""), "");

@@ -11,12 +11,12 @@
 #include <random>
 #include <thread>
 
+#include "base/startup.h"
 #include "faults/ends.h"
 #include "faults/harness.h"
 #include "faults/scenarios.h"
 #include "faults/soak_memory.h"
 #include "faults/stopwatch.h"
-#include "lehi/runtime.h"
 #include "train/run_record.h"
 #include "train/scratch.h"
 
@@ -264,7 +264,7 @@ int soak(double seconds, std::uint32_t seed, const std::string& data_dir) {
 }  // namespace lehi::faults
 
 int main(int argc, char** argv) {
-  lehi::runtime::prepare(argc, argv);
+  lehi::base::prepare(argc, argv);
   std::signal(SIGINT, [](int) { lehi::faults::interrupted = 1; });
   std::signal(SIGTERM, [](int) { lehi::faults::interrupted = 1; });
   const double seconds = argc > 1 ? std::atof(argv[1]) : 3600.0;

@@ -115,7 +115,7 @@ TEST(Graph, AnL2RegulariserIsTorchAdamsWeightDecay) {
 // zero_grad(); backward(); step(): what a program written for torch's optimizers does.
 TEST(Graph, GradientsAloneStepAsTorchDoes) {
   const auto problem = make_problem("network", torch::kFloat64);
-  for (const auto policy : {NonFinite::raise, NonFinite::skip, NonFinite::record}) {
+  for (const auto policy : {NonFinite::throw_error, NonFinite::skip, NonFinite::record}) {
     const auto weights = fresh(problem.start);
     const auto expected = fresh(problem.start);
     AdamW optimizer(weights, AdamWOptions(0.01).non_finite(policy));
@@ -133,7 +133,7 @@ TEST(Graph, GradientsAloneStepAsTorchDoes) {
     expect_close(weights, flat(expected), 1e-12, 20);
     // A gradient that is not finite is still found.
     weights[0].mutable_grad().fill_(std::nan(""));
-    if (policy == NonFinite::raise) {
+    if (policy == NonFinite::throw_error) {
       EXPECT_THROW(optimizer.step(), NonFiniteError);
     } else {
       optimizer.step();

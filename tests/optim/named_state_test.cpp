@@ -7,10 +7,10 @@
 namespace lehi::testing {
 namespace {
 
-using NamedTensors = Optimizer::NamedTensors;
+using NamedState = Optimizer::NamedState;
 
-NamedTensors cloned(const NamedTensors& state) {
-  NamedTensors copy;
+NamedState cloned(const NamedState& state) {
+  NamedState copy;
   for (const auto& [name, tensor] : state) copy.emplace_back(name, tensor.clone());
   return copy;
 }
@@ -47,7 +47,7 @@ void expect_same_future(Optimizer& one, const Weights& of_one, Optimizer& other,
   }
 }
 
-NamedTensors state_after(Optimizer& optimizer, const Problem& problem, const Weights& weights, std::int64_t steps) {
+NamedState state_after(Optimizer& optimizer, const Problem& problem, const Weights& weights, std::int64_t steps) {
   for (std::int64_t step = 1; step <= steps; ++step) take_step(optimizer, problem, weights, step);
   return cloned(optimizer.named_state());
 }
@@ -216,7 +216,7 @@ TEST(NamedState, WhatDoesNotFitIsRefusedAndChangesNothing) {
     return state;
   };
   const auto count = [](std::int64_t value) { return torch::scalar_tensor(value, torch::kInt64); };
-  const std::vector<std::pair<NamedTensors, std::string>> cases = {
+  const std::vector<std::pair<NamedState, std::string>> cases = {
       {without("layer.0.m"), "the optimizer's state has no 'layer.0.m'"},
       {without("layer.1.covered"), "the optimizer's state has no 'layer.1.covered'"},
       {without("layer.1.momentum_product"), "the optimizer's state has no 'layer.1.momentum_product'"},

@@ -1,5 +1,5 @@
 // The recipes of lehi/recipe.h once more, weight by weight in double, straight from the equations of its comments: an
-// independent check of the scalars that src/optim/coefficients.cpp makes and of the kernels.
+// independent check of the scalars that src/lib/optim/coefficients.cpp makes and of the kernels.
 #pragma once
 
 #include <algorithm>

@@ -40,12 +40,12 @@ struct Trained {
   Weights weights;
   std::vector<double> values;
   std::vector<double> norms;
-  Optimizer::NamedTensors state;
+  Optimizer::NamedState state;
   std::int64_t bytes = 0;
 };
 
-Optimizer::NamedTensors copied_state(const Optimizer::NamedTensors& state) {
-  Optimizer::NamedTensors copies;
+Optimizer::NamedState copied_state(const Optimizer::NamedState& state) {
+  Optimizer::NamedState copies;
   for (const auto& [name, tensor] : state) copies.emplace_back(name, tensor.clone());
   return copies;
 }
@@ -220,7 +220,7 @@ TEST(Ranks, UpdatesDuringThePullBackAreThoseAfterIt) {
 
 TEST(Ranks, AgreeOnWhatIsNotFinite) {
   const Problem problem = make_problem("network", torch::kFloat64);
-  for (const auto policy : {NonFinite::raise, NonFinite::skip}) {
+  for (const auto policy : {NonFinite::throw_error, NonFinite::skip}) {
     Options options = preset(Preset::lehi);
     options.non_finite = policy;
     std::mutex mutex;
@@ -245,7 +245,7 @@ TEST(Ranks, AgreeOnWhatIsNotFinite) {
       const std::lock_guard lock(mutex);
       told.push_back(text);
     });
-    if (policy == NonFinite::raise) {
+    if (policy == NonFinite::throw_error) {
       EXPECT_THAT(told, ::testing::UnorderedElementsAre(::testing::HasSubstr("another rank"),
                                                         ::testing::HasSubstr("another rank"),
                                                         ::testing::Not(::testing::HasSubstr("another"))));

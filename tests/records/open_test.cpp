@@ -79,7 +79,7 @@ TEST_P(Records, AStoppedRunEndsAsOneThatWasNeverStopped) {
   train::RunRequest whole;
   whole.config = config;
   whole.out = path("whole");
-  whole.on_progress = [](const train::Progress&) {};
+  whole.on_progress = [](const train::RunProgress&) {};
   whole.on_message = [](const std::string&) {};
   ASSERT_EQ(train::run_training(whole).record.status, train::RunStatus::done);
   const auto one = train::load_checkpoint(path(checkpoint_of("stopped")));

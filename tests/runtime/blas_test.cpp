@@ -1,17 +1,12 @@
-// Which kernel OpenBLAS should run, decided for many machines; and the restart, done for real on this one.
+// Which kernel OpenBLAS should run, decided for many machines.
 #include "runtime/blas.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdlib>
+#include <string>
 
 namespace lehi::runtime {
 namespace {
-
-using ::testing::HasSubstr;
 
 Host host_with(const std::string& vendor, const std::string& vector_units, const std::string& kernel,
                const std::string& blas = "openblas") {
@@ -63,50 +58,6 @@ TEST(BetterBlasKernel, IsProposedOnlyForClearlyUnfitKernels) {
   EXPECT_EQ(better_blas_kernel(host_with("intel", "avx512", "", "reference")), "");
 }
 
-TEST(PlanKernel, StartsAgainOnceWhereTheUserDidNotChoose) {
-  const auto unfit = host_with("intel", "avx512", "Prescott");
-  const auto first = plan_kernel(unfit, {});
-  EXPECT_EQ(first.restart_with, "SkylakeX");
-  EXPECT_THAT(first.warning, HasSubstr("set OPENBLAS_CORETYPE=SkylakeX before starting it"));
-
-  const auto second = plan_kernel(unfit, {.core_type = "SkylakeX", .restarted = true});
-  EXPECT_EQ(second.restart_with, "");
-  EXPECT_THAT(second.warning, HasSubstr("its Prescott kernel on this avx512 CPU although OPENBLAS_CORETYPE=SkylakeX"));
-
-  const auto corrected =
-      plan_kernel(host_with("intel", "avx512", "SkylakeX"), {.core_type = "SkylakeX", .restarted = true});
-  EXPECT_EQ(corrected.restart_with, "");
-  EXPECT_EQ(corrected.warning, "");
-}
-
-TEST(PlanKernel, LeavesTheUsersChoiceAloneButSaysWhenItDoesNotFit) {
-  const auto slow = plan_kernel(host_with("amd", "avx2", "Prescott"), {.core_type = "PRESCOTT"});
-  EXPECT_EQ(slow.restart_with, "");
-  EXPECT_THAT(slow.warning, HasSubstr("OPENBLAS_CORETYPE=PRESCOTT"));
-  EXPECT_THAT(slow.warning, HasSubstr("unset it, or set it to Zen"));
-
-  const auto too_new = plan_kernel(host_with("amd", "avx2", "SkylakeX"), {.core_type = "SKYLAKEX"});
-  EXPECT_EQ(too_new.restart_with, "");
-  EXPECT_THAT(too_new.warning, HasSubstr("illegal instruction"));
-
-  EXPECT_EQ(plan_kernel(host_with("amd", "avx2", "Haswell"), {.core_type = "HASWELL"}).warning, "");
-}
-
-TEST(PlanKernel, SaysHowToReplaceTheReferenceBlas) {
-  const auto plan = plan_kernel(host_with("intel", "avx512", "", "reference"), {});
-  EXPECT_EQ(plan.restart_with, "");
-  EXPECT_THAT(plan.warning, HasSubstr("libopenblas0-openmp"));
-}
-
-TEST(PlanKernel, IsSilentWhereAllIsWell) {
-  for (const auto& host : {host_with("amd", "avx2", "Zen"), host_with("intel", "avx512", "", "mkl"),
-                           host_with("other", "baseline", "", "unknown")}) {
-    const auto plan = plan_kernel(host, {});
-    EXPECT_EQ(plan.restart_with, "");
-    EXPECT_EQ(plan.warning, "");
-  }
-}
-
 TEST(BlasFromPath, TellsTheLibrariesApart) {
   EXPECT_EQ(blas_from_path("/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3"), "openblas");
   EXPECT_EQ(blas_from_path("/opt/conda/lib/libopenblasp-r0.3.21.so"), "openblas");
@@ -137,31 +88,6 @@ TEST(CpuFromCpuinfo, ReadsModelVendorAndVectorUnits) {
   EXPECT_EQ(arm.model, "");
   EXPECT_EQ(arm.vendor, "other");
   EXPECT_EQ(arm.vector_units, "baseline");
-}
-
-// Runs only as the restarted child of the test below.
-TEST(StartAgain, DISABLED_Child) {
-  EXPECT_STREQ(std::getenv("OPENBLAS_CORETYPE"), "Nehalem");
-  EXPECT_STREQ(std::getenv(restarted_variable), "Nehalem");
-  EXPECT_EQ(loaded_blas_kernel(), "Nehalem");
-}
-
-TEST(StartAgain, RunsTheSameProgramWithTheKernelAskedFor) {
-  if (loaded_blas() != "openblas" || describe_host().vendor == "other") GTEST_SKIP() << "needs OpenBLAS on x86-64";
-  // A child of this process, so that the restart replaces the child only. Every x86-64 CPU of 2008 or later runs
-  // Nehalem.
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    std::string arguments[] = {"child", "--gtest_also_run_disabled_tests", "--gtest_filter=StartAgain.DISABLED_Child"};
-    char* argv[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(), nullptr};
-    start_again(argv, "Nehalem");
-    _exit(99);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

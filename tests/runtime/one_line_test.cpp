@@ -47,7 +47,7 @@ TEST(OneLine, KeepsBothEndsOfALongText) {
 
 TEST(OneLine, IsWhatEveryRefusalIs) {
   try {
-    refuse("'{}' is unknown", "a\nb");
+    throw_invalid_argument("'{}' is unknown", "a\nb");
   } catch (const std::invalid_argument& error) {
     EXPECT_STREQ(error.what(), "'a\\nb' is unknown");
   }

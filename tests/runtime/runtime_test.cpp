@@ -1,4 +1,4 @@
-// This machine, as described and as prepared.
+// This machine, as described.
 #include "lehi/runtime.h"
 
 #include <ATen/Parallel.h>
@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -21,12 +20,6 @@ TEST(DescribeHost, StaysWithinWhatTheSystemReports) {
   EXPECT_LE(host.memory_bytes, sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
   EXPECT_FALSE(host.torch_version.empty());
   EXPECT_EQ(host.torch_threads, at::get_num_threads());
-}
-
-TEST(Prepare, GivesLibTorchTheUsableCores) {
-  // The tests' main() has called prepare().
-  if (std::getenv("OMP_NUM_THREADS") != nullptr) GTEST_SKIP() << "OMP_NUM_THREADS is the user's choice";
-  EXPECT_EQ(at::get_num_threads(), describe_host().cores);
 }
 
 TEST(Memory, ResidentBytesFollowWhatTheProcessTouches) {

@@ -20,7 +20,7 @@ TEST(StudyProgress, CountsRunsThatWillComeLater) {
   for (auto& entry : runs) entry.status.reset();
   runs[1].task = "mnist";
   const std::vector<StudyRun> later(3, runs[0]);
-  Progress progress(err, {}, 1, runs, later);
+  StudyProgress progress(err, {}, 1, runs, later);
   progress.started(0, 0.0);
   progress.reported(0, {.step = 0, .total = 100}, 0.0);
   progress.reported(0, {.step = 10, .total = 100}, 1.0);  // ten seconds in all, as long as the four others will take
@@ -70,7 +70,7 @@ TEST(StudyProgress, EstimatesWhatIsLeft) {
   std::ostringstream err;
   std::vector<StudyRun> runs(3, testing::fake_run("lehi", 0.1, 0, 0.3));
   for (auto& entry : runs) entry.status.reset();
-  Progress progress(err, {}, 1, runs);
+  StudyProgress progress(err, {}, 1, runs);
   EXPECT_FALSE(progress.seconds_left(0.0));
   progress.started(0, 100.0);
   progress.reported(0, {.step = 0, .total = 100}, 101.0);
@@ -88,7 +88,7 @@ TEST(StudyProgress, EstimatesWhatIsLeft) {
 TEST(StudyProgress, RedrawsInPlaceOnATerminalOnly) {
   const std::vector<StudyRun> runs = {testing::fake_run("lehi", 0.1, 0, 0.3)};
   std::ostringstream live;
-  Progress terminal(live, {.live = true, .width = 40}, 1, runs);
+  StudyProgress terminal(live, {.live = true, .width = 40}, 1, runs);
   terminal.started(0, 0.0);
   terminal.tick(0.0);
   terminal.reported(0, {.step = 1, .total = 2, .epoch = 1, .train_loss = 0.5}, 0.1);
@@ -98,7 +98,7 @@ TEST(StudyProgress, RedrawsInPlaceOnATerminalOnly) {
   std::istringstream lines(live.str());
   for (std::string line; std::getline(lines, line);) EXPECT_LT(line.size(), 40U + 8U) << "longer lines would wrap";
   std::ostringstream plain;
-  Progress file(plain, {}, 1, runs);
+  StudyProgress file(plain, {}, 1, runs);
   file.started(0, 0.0);
   for (int i = 0; i < 100; ++i) file.tick(0.25 * i);
   const auto text = plain.str();

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "study/cost.h"
 #include "study/fake.h"
+#include "study/run_cost.h"
 
 namespace lehi::study {
 namespace {

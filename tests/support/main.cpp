@@ -1,10 +1,10 @@
 // The tests' main: the machine prepared as the program does it, then GoogleTest.
 #include <gmock/gmock.h>
 
-#include "lehi/runtime.h"
+#include "base/startup.h"
 
 int main(int argc, char** argv) {
-  lehi::runtime::prepare(argc, argv);
+  lehi::base::prepare(argc, argv);
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();
 }

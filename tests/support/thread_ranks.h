@@ -48,7 +48,7 @@ class ThreadRanks final : public Ranks {
 
   void sum(const torch::Tensor& values) override { add_up(values); }
 
-  void spread(const torch::Tensor& values) override {
+  void broadcast(const torch::Tensor& values) override {
     const torch::NoGradGuard no_grad;
     exchange(values, [&] { torch::Tensor(values).copy_(group_->tensors.front()); });
   }

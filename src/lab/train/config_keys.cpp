@@ -1,0 +1,243 @@
+#include "train/config_keys.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "base/nearest.h"
+#include "runtime/message.h"
+
+namespace lehi::train {
+namespace {
+
+// Values: between TOML and the fields of a configuration.
+
+[[noreturn]] void wrong_kind(const toml::node& node, std::string_view expected) {
+  throw_invalid_argument("{} is not {}", shown_toml(node), expected);
+}
+
+void read(const toml::node& node, std::string& field) {
+  const auto value = node.value_exact<std::string>();
+  if (!value) wrong_kind(node, "a text in quotes");
+  field = *value;
+}
+
+void read(const toml::node& node, bool& field) {
+  const auto value = node.value_exact<bool>();
+  if (!value) wrong_kind(node, "true or false");
+  field = *value;
+}
+
+void read(const toml::node& node, std::int64_t& field) {
+  const auto value = node.value_exact<std::int64_t>();
+  if (!value) wrong_kind(node, "a whole number");
+  field = *value;
+}
+
+void read(const toml::node& node, std::uint64_t& field) {
+  std::int64_t value = 0;
+  read(node, value);
+  if (value < 0) wrong_kind(node, "a whole number of at least 0");
+  field = static_cast<std::uint64_t>(value);
+}
+
+void read(const toml::node& node, double& field) {
+  const auto value = node.is_number() ? node.value<double>() : std::nullopt;
+  if (!value || !std::isfinite(*value)) wrong_kind(node, "a finite number");
+  field = *value;
+}
+
+// 0 stands for none: TOML has no null.
+void read(const toml::node& node, std::optional<double>& field) {
+  double value = 0.0;
+  read(node, value);
+  field = value == 0.0 ? std::nullopt : std::optional(value);
+}
+
+template <class T>
+void read(const toml::node& node, std::vector<T>& field) {
+  const auto* list = node.as_array();
+  if (list == nullptr) wrong_kind(node, "a list, such as [1, 2]");
+  std::vector<T> values(list->size());
+  for (std::size_t i = 0; i < values.size(); ++i) read((*list)[i], values[i]);
+  field = std::move(values);
+}
+
+std::string literal(const std::string& value) { return toml_literal(value); }
+std::string literal(bool value) { return value ? "true" : "false"; }
+std::string literal(std::int64_t value) { return std::to_string(value); }
+std::string literal(std::uint64_t value) { return std::to_string(value); }
+std::string literal(double value) { return toml_literal(value); }
+std::string literal(const std::optional<double>& value) { return literal(value.value_or(0.0)); }
+
+template <class T>
+std::string literal(const std::vector<T>& values) {
+  std::vector<std::string> texts;
+  for (const T& value : values) texts.push_back(literal(value));
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+template <class Access>
+Key key(std::string name, std::string about, Access access) {
+  return {std::move(name), std::move(about),
+          [access](RunConfig& config, const toml::node& node) { lehi::train::read(node, access(config)); },
+          [access](const RunConfig& config) {
+            RunConfig copy = config;
+            return literal(access(copy));
+          }};
+}
+
+// An enumeration, by its names.
+template <class Access, class FromName>
+Key named_key(std::string name, std::string about, Access access, FromName from_name) {
+  return {std::move(name), std::move(about),
+          [access, from_name](RunConfig& config, const toml::node& node) {
+            std::string text;
+            lehi::train::read(node, text);
+            access(config) = from_name(text);
+          },
+          [access](const RunConfig& config) {
+            RunConfig copy = config;
+            using lehi::name;
+            using lehi::train::name;
+            return literal(std::string(name(access(copy))));
+          }};
+}
+
+// One of two keys that exclude each other: setting it unsets the other.
+Key length_key(std::string name, std::string about, std::int64_t RunConfig::*field, std::int64_t RunConfig::*other) {
+  Key result = key(
+      std::move(name), std::move(about), [field](RunConfig & c) -> auto& { return c.*field; });
+  result.read = [field, other](RunConfig& config, const toml::node& node) {
+    lehi::train::read(node, config.*field);
+    if (config.*field != 0) config.*other = 0;
+  };
+  return result;
+}
+
+// A key that does not decide the result.
+Key no_effect(Key key) {
+  key.decides_result = false;
+  return key;
+}
+
+// A key that every config.toml must have, of whatever version. The others take their defaults where a file, of an older
+// version then, does not have them.
+Key required(Key key) {
+  key.required = true;
+  return key;
+}
+
+// What a key sets, as a function of the configuration.
+#define FIELD(member) \
+  [](RunConfig & config) -> auto& { return config.member; }
+
+}  // namespace
+
+const std::vector<Key>& keys() {
+  // clang-format off
+  static const std::vector<Key> table = {
+      required(key("task", "what to train on: a name of `lehi list tasks`, or csv:FILE", FIELD(task))),
+      no_effect(key("preset", "the file of configs/ that it started from", FIELD(preset))),
+      required(key("seed", "of the weights, the order of the rows, the probes and what is held out", FIELD(seed))),
+
+      key("data.target", "csv: the column to predict", FIELD(target)),
+      key("data.kind", "csv: regression, binary or classification; empty: by the target's type", FIELD(kind)),
+      key("data.validation", "part of the training rows held out for validation", FIELD(validation)),
+      key("data.split", "seed of the train/test split; -1: the run's seed", FIELD(split)),
+
+      key("data.augment", "images: random crops and flips", FIELD(augment)),
+      key("data.train_rows", "the first training rows only; 0: all", FIELD(train_rows)),
+      key("data.test_rows", "the first test rows only; 0: all", FIELD(test_rows)),
+
+      key("text.tokenizer", "gpt2, llama3 or bytes", FIELD(text.tokenizer)),
+      key("text.corpus", "speeches: that text instead of the task's own files", FIELD(text.corpus)),
+      key("text.field", "of JSON Lines: where a document's text is", FIELD(text.field)),
+      key("text.block", "tokens of a row", FIELD(text.block)),
+      key("text.test", "part held out for testing where a text has no official parts", FIELD(text.test)),
+      key("text.train_tokens", "at most so many; 0: all", FIELD(text.train_tokens)),
+      key("text.test_tokens", "at most so many; 0: all", FIELD(text.test_tokens)),
+
+      key("model.kind", "mlp, resnet, gpt2 or llama", FIELD(model.kind)),
+      key("model.hidden", "mlp: widths of the hidden layers", FIELD(model.hidden)),
+      key("model.blocks", "resnet: blocks of each stage", FIELD(model.blocks)),
+      key("model.width", "resnet: of the first stage; gpt2, llama: of the hidden values", FIELD(model.width)),
+      key("model.layers", "gpt2, llama: number of blocks", FIELD(model.layers)),
+      key("model.heads", "gpt2, llama: attention heads", FIELD(model.heads)),
+      key("model.key_heads", "llama: heads of keys and values", FIELD(model.key_heads)),
+      key("model.inner", "llama: width of the feed-forward part", FIELD(model.inner)),
+      key("model.context", "gpt2, llama: longest row that the model can read", FIELD(model.context)),
+      key("model.dropout", "gpt2, llama: part of the values dropped in training", FIELD(model.dropout)),
+      key("model.rotary_base", "llama: of the positions' frequencies", FIELD(model.rotary_base)),
+      key("model.rotary_factor", "llama: how much long waves are slowed down; 1: not at all", FIELD(model.rotary_factor)),
+      no_effect(key("model.recompute", "saves memory: activations are computed again in the pull-back", FIELD(model.recompute))),
+      key("model.chunk", "gpt2, llama: rows of the head and its loss at once; 0: by size", FIELD(model.chunk)),
+
+      length_key("train.epochs", "passes over the training rows", &RunConfig::epochs, &RunConfig::steps),
+      length_key("train.steps", "optimizer steps, instead of epochs", &RunConfig::steps, &RunConfig::epochs),
+      key("train.batch_size", "rows of a step", FIELD(batch_size)),
+      key("train.accumulate", "micro-batches that a step's rows are split into", FIELD(accumulate)),
+      key("train.evaluate_every", "steps between evaluations; 0: at the end of every epoch", FIELD(evaluate_every)),
+      key("train.threads", "threads of a run; 0: as many as the machine gives and the model is worth", FIELD(threads)),
+      key("train.init_from", "a file of weights to start from: safetensors (one file or shards) or llm.c's .bin", FIELD(init_from)),
+      no_effect(key("train.low_memory", "update each weight during the pull-back; needs optimizer.non_finite = record", FIELD(optimizer.update_during_pull_back))),
+
+      named_key("rate.schedule", "constant, linear, cosine or wsd", FIELD(rate.shape), rate_shape_from_name),
+      key("rate.warmup", "first steps on which the rate rises to its value", FIELD(rate.warmup)),
+      key("rate.decay", "wsd: part of the run over which the rate falls", FIELD(rate.decay)),
+      key("rate.floor", "fraction of the rate that is left at the end", FIELD(rate.floor)),
+
+      required(key("optimizer.name", "a name of `lehi list optimizers`", FIELD(optimizer.name))),
+      required(key("optimizer.lr", "learning rate", FIELD(optimizer.group.lr))),
+      key("optimizer.beta1", "decay of the momentum m", FIELD(optimizer.group.beta1)),
+      key("optimizer.beta2", "decay of the kept curvature v", FIELD(optimizer.group.beta2)),
+      key("optimizer.eps", "smallest scale that the step divides by", FIELD(optimizer.group.eps)),
+      key("optimizer.weight_decay", "decoupled weight decay", FIELD(optimizer.group.weight_decay)),
+      key("optimizer.momentum", "sgd and rmsprop", FIELD(optimizer.group.momentum)),
+      key("optimizer.dampening", "sgd", FIELD(optimizer.group.dampening)),
+      key("optimizer.nesterov", "sgd", FIELD(optimizer.group.nesterov)),
+      key("optimizer.momentum_decay", "nadam", FIELD(optimizer.group.momentum_decay)),
+      key("optimizer.rho", "sophia-g's clipping constant", FIELD(optimizer.group.rho)),
+      key("optimizer.clip_norm", "largest global 2-norm of the gradient; 0: no clipping", FIELD(optimizer.clip_norm)),
+      named_key("optimizer.non_finite", "throw (the run ends as diverged), skip or record", FIELD(optimizer.non_finite), non_finite_from_name),
+      named_key("optimizer.probe", "a name of `lehi list probes`", FIELD(optimizer.recipe.probe), probe_from_name),
+      key("optimizer.refresh_every", "steps between two probes", FIELD(optimizer.recipe.schedule.every)),
+      key("optimizer.dense", "first steps that all have a probe", FIELD(optimizer.recipe.schedule.dense)),
+      key("optimizer.alternate", "every second refresh uses the gradient", FIELD(optimizer.recipe.schedule.alternate)),
+      named_key("optimizer.accumulator", "how s^2 is kept", FIELD(optimizer.recipe.accumulator), accumulator_from_name),
+      named_key("optimizer.mix", "none, sum or max of probe and gradient", FIELD(optimizer.recipe.mix), mix_from_name),
+      named_key("optimizer.rule", "how m and v become a step", FIELD(optimizer.recipe.rule), rule_from_name),
+      named_key("optimizer.scale", "sqrt-n or mean", FIELD(optimizer.recipe.scale), scale_from_name),
+
+      no_effect(key("checkpoint.every", "steps between checkpoints; 0: at evaluations", FIELD(checkpoint_every))),
+      no_effect(key("checkpoint.keep", "newest checkpoints that stay; 0: none are written", FIELD(keep))),
+
+      key("distributed.compress", "none; bfloat16: gradients travel between ranks with half the bytes", FIELD(distributed.compress)),
+      no_effect(key("distributed.shard_optimizer", "each rank keeps its own part of the optimizer's state only", FIELD(distributed.shard_optimizer))),
+      no_effect(key("distributed.bucket_mb", "megabytes of gradients that are summed over the ranks at once", FIELD(distributed.bucket_mb))),
+
+      no_effect(key("judge.metric", "the number of metrics.jsonl that runs are compared by", FIELD(judge.metric))),
+      no_effect(key("judge.window", "evaluations at the end of a run that its score looks at", FIELD(judge.window))),
+      no_effect(key("judge.rates", "learning rates that a sweep tries", FIELD(judge.rates))),
+      no_effect(key("judge.smoothing", "weight of the new value in a figure's moving average", FIELD(judge.smoothing))),
+      // The last one that every version has written: a file without it was cut short.
+      required(no_effect(key("judge.cut", "first evaluations that a figure leaves out", FIELD(judge.cut)))),
+  };
+  // clang-format on
+  return table;
+}
+
+#undef FIELD
+
+const Key& find_key(std::string_view name) {
+  for (const Key& entry : keys()) {
+    if (entry.name == name) return entry;
+  }
+  std::vector<std::string> known;
+  for (const Key& entry : keys()) known.push_back(entry.name);
+  throw_invalid_argument("there is no key '{}'{}; `lehi train --help-config` lists them", name,
+                         base::suggestion(name, known));
+}
+
+}  // namespace lehi::train

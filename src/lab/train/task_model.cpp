@@ -1,0 +1,135 @@
+#include "train/task_model.h"
+
+#include <fmt/ranges.h>
+
+#include "model/gpt2.h"
+#include "model/llama.h"
+#include "model/mlp.h"
+#include "model/resnet.h"
+#include "runtime/message.h"
+#include "train/task_data.h"
+
+namespace lehi::train {
+namespace {
+
+using model::ParameterShape;
+
+std::vector<std::int64_t> mlp_sizes(const RunConfig& config, const TaskSize& size) {
+  std::vector<std::int64_t> sizes{size.inputs};
+  sizes.insert(sizes.end(), config.model.hidden.begin(), config.model.hidden.end());
+  sizes.push_back(size.outputs);
+  return sizes;
+}
+
+model::ResNetShape resnet_shape(const RunConfig& config, const TaskSize& size) {
+  return {.classes = size.outputs, .width = config.model.width, .blocks = config.model.blocks};
+}
+
+std::int64_t checked_context(const RunConfig& config) {
+  const std::int64_t context = context_of(config);
+  if (config.text.block > context) {
+    throw_invalid_argument("text.block is {}, but the model reads at most model.context = {} tokens", config.text.block,
+                           context);
+  }
+  return context;
+}
+
+model::Gpt2Shape gpt2_shape(const RunConfig& config, const TaskSize& size) {
+  const ModelConfig& model = config.model;
+  return {.vocabulary = size.outputs,
+          .context = checked_context(config),
+          .width = model.width,
+          .layers = model.layers,
+          .heads = model.heads,
+          .dropout = model.dropout};
+}
+
+model::LlamaShape llama_shape(const RunConfig& config, const TaskSize& size) {
+  const ModelConfig& model = config.model;
+  return {.vocabulary = size.outputs,
+          .context = checked_context(config),
+          .width = model.width,
+          .layers = model.layers,
+          .heads = model.heads,
+          .key_heads = model.key_heads,
+          .inner = model.inner,
+          .rotary_base = model.rotary_base,
+          .scaling = {.factor = model.rotary_factor},
+          .dropout = model.dropout};
+}
+
+// A model that can't read the task's rows is refused before anything is made.
+void check_fit(const RunConfig& config) {
+  const std::string& kind = config.model.kind;
+  const bool reads_tokens = kind == "gpt2" || kind == "llama";
+  if (reads_tokens != is_text_task(config.task)) {
+    throw_invalid_argument(
+        "model.kind {} does not fit task {}: text is for gpt2 and llama, tables and images for mlp and resnet", kind,
+        config.task);
+  }
+  const bool colour = config.task == "cifar10" || config.task == "cifar100";
+  if ((kind == "resnet") != colour) {
+    throw_invalid_argument("model.kind {} does not fit task {}: resnet is for cifar10 and cifar100, mlp for the others",
+                           kind, config.task);
+  }
+}
+
+}  // namespace
+
+std::vector<ParameterShape> model_parameters(const RunConfig& config, const TaskSize& size) {
+  check_fit(config);
+  if (config.model.kind == "resnet") return model::resnet_parameters(resnet_shape(config, size));
+  if (config.model.kind == "gpt2") return model::gpt2_parameters(gpt2_shape(config, size));
+  if (config.model.kind == "llama") return model::llama_parameters(llama_shape(config, size));
+  return model::mlp_parameters(mlp_sizes(config, size));
+}
+
+std::unique_ptr<model::Network> make_model(const RunConfig& config, const TaskSize& size) {
+  check_fit(config);
+  const bool recompute = config.model.recompute;
+  if (config.model.kind == "resnet") return model::make_resnet(resnet_shape(config, size), config.seed, recompute);
+  if (config.model.kind == "gpt2") return model::make_gpt2(gpt2_shape(config, size), config.seed, recompute);
+  if (config.model.kind == "llama") return model::make_llama(llama_shape(config, size), config.seed, recompute);
+  return std::make_unique<model::Mlp>(mlp_sizes(config, size), config.seed);
+}
+
+std::string describe_model(const RunConfig& config, const TaskSize& size) {
+  const ModelConfig& model = config.model;
+  if (model.kind == "resnet") return fmt::format("resnet {} of {}", fmt::join(model.blocks, "-"), model.width);
+  if (model.kind == "mlp") return fmt::format("mlp {}", fmt::join(mlp_sizes(config, size), "-"));
+  return fmt::format("{} {} x {}", model.kind, model.layers, model.width);
+}
+
+std::int64_t step_bytes(const RunConfig& config, const TaskSize& size) {
+  const ModelConfig& model = config.model;
+  const std::int64_t weights = model::parameter_count(model_parameters(config, size));
+  // Weights and at most two moments; g and s, where they are kept whole, else those of the head.
+  const std::int64_t cotangents = config.optimizer.recipe.probe != Probe::gradient ? 2 : 1;
+  std::int64_t numbers = 3 * weights;
+  if (!config.optimizer.update_during_pull_back) numbers += cotangents * weights;
+  if (model.kind == "gpt2" || model.kind == "llama") {
+    if (config.optimizer.update_during_pull_back) numbers += cotangents * size.outputs * model.width;
+    const std::int64_t tokens = config.batch_size / config.accumulate * config.text.block;
+    const std::int64_t inner = model.kind == "gpt2" ? 4 * model.width : model.inner;
+    // What is kept of a block: six copies of the hidden values (queries, keys and values are three), the inner part
+    // once or twice, and a number a head. On the way back as much as two blocks is in use beside it.
+    const std::int64_t block = tokens * (6 * model.width + 2 * inner + model.heads);
+    numbers += model.recompute ? 3 * block + model.layers * tokens * model.width : (model.layers + 2) * block;
+  }
+  return numbers * static_cast<std::int64_t>(sizeof(float));
+}
+
+void check_memory(const RunConfig& config, const TaskSize& size, std::int64_t memory_bytes) {
+  const std::int64_t bytes = step_bytes(config, size);
+  if (memory_bytes == 0 || bytes <= memory_bytes) return;
+  std::vector<std::string> ways;
+  if (!config.optimizer.update_during_pull_back) ways.emplace_back("--low-memory");
+  if (!config.model.recompute && config.model.kind != "mlp") ways.emplace_back("--set model.recompute=true");
+  ways.emplace_back("a smaller --batch-size, --preset small");
+  throw_invalid_argument(
+      "a step of {} with {} weights and batches of {} needs about {:.0f} GB, and this machine has {:.0f} GB: try {}",
+      config.optimizer.name, model::parameter_count(model_parameters(config, size)), config.batch_size,
+      static_cast<double>(bytes) / 1e9, static_cast<double>(memory_bytes) / 1e9, fmt::join(ways, ", "));
+}
+
+}  // namespace lehi::train
