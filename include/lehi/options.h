@@ -1,4 +1,4 @@
-// The numbers of an optimizer. GroupOptions belong to a parameter group (rate, betas, eps, decay); Options hold the
+// The options of an optimizer. GroupOptions belong to a parameter group (rate, betas, eps, decay); Options hold the
 // defaults of every group and what belongs to the optimizer as a whole (recipe, clipping, policy, seed).
 // Both are plain values; PresetOptions<P> adds the fluent form, lehi::LehiOptions(3e-3).eps(1e-2).
 #pragma once
@@ -16,22 +16,11 @@
 namespace lehi {
 
 /// One parameter group's numbers. Works with torch's learning-rate schedulers (get_lr, set_lr) and archives.
-/// A rule reads those that its equations name (lehi/recipe.h) and ignores the rest.
-class GroupOptions : public torch::optim::OptimizerCloneableOptions<GroupOptions> {
+class GroupOptions : public torch::optim::OptimizerCloneableOptions<GroupOptions>, public Hyperparameters {
  public:
-  double lr = 1e-3;              ///< [0, 1e18]
-  double beta1 = 0.9;            ///< [0, 1): decay of m
-  double beta2 = 0.999;          ///< [0, 1): decay of v; torch's alpha for rmsprop
-  double eps = 1e-8;             ///< >= 0; > 0 for adam_simplified
-  double weight_decay = 0.0;     ///< [0, 1e18], decoupled
-  double momentum = 0.0;         ///< [0, 1]: sgd and rmsprop
-  double dampening = 0.0;        ///< [0, 1]: sgd
-  bool nesterov = false;         ///< sgd; needs momentum > 0 and dampening 0
-  double momentum_decay = 4e-3;  ///< >= 0: nadam
-  double rho = 0.05;             ///< (0, 1e18]: sophia's clipping constant
-
   GroupOptions() = default;
-  explicit GroupOptions(double rate) : lr(rate) {}
+  explicit GroupOptions(double rate) { lr = rate; }
+  explicit GroupOptions(const Hyperparameters& numbers) : Hyperparameters(numbers) {}
 
   double get_lr() const override { return lr; }
   void set_lr(double rate) override { lr = rate; }
@@ -39,11 +28,8 @@ class GroupOptions : public torch::optim::OptimizerCloneableOptions<GroupOptions
   void serialize(torch::serialize::OutputArchive& archive) const override;
 };
 
-/// Throws std::invalid_argument naming the first number out of range, its value and the range.
-void check(const GroupOptions& options, Rule rule);
-
-/// What to do when a gradient or probe is NaN or infinite, or so large that the sum of its squares would be infinite in
-/// the state's dtype, where it would hold the weight still for ever. Whichever it is, the step's report says so.
+/// What to do when a gradient or probe is NaN or infinite, or so large that its square overflows the state's dtype (an
+/// infinite v would stop the weight for ever). The step's report records it in every case.
 ///   throw_error  throw NonFiniteError naming the parameter and the step; weights and state untouched
 ///   skip     leave weights and state untouched and go on
 ///   record   apply the step all the same; the report counts it (how the paper's stability table is made)
@@ -53,23 +39,6 @@ enum class NonFinite : std::uint8_t { throw_error, skip, record };
 
 std::string_view name(NonFinite policy);
 NonFinite non_finite_from_name(std::string_view name);  ///< "throw", "skip" or "record"
-
-/// The optimizers that have a name.
-enum class Preset : std::uint8_t {
-  lehi,
-  lehibrid,
-  lehi_gn,
-  adam_simplified,
-  adam,
-  adamw,
-  amsgrad,
-  nadam,
-  radam,
-  adagrad,
-  rmsprop,
-  sgd,
-  sophia_g,
-};
 
 struct Options {
   std::string name = "custom";  ///< the preset's name; appears in messages and saved files
@@ -88,17 +57,10 @@ struct Options {
 /// Throws std::invalid_argument naming the first number out of range, its value and the range.
 void check(const Options& options);
 
-/// The preset's recipe and default numbers (the paper's for lehi, lehibrid and sophia-g, torch's for the others).
+/// A preset's recipe and default numbers, by value or by name ("lehi", "lehi-gn", "adamw", ...; an unknown name throws
+/// std::invalid_argument with the list of known ones).
 Options preset(Preset preset);
-
-/// By name: "lehi", "lehi-gn", "adamw", ...; throws std::invalid_argument listing the known names.
 Options preset(std::string_view name);
-
-std::string_view name(Preset preset);
-const std::vector<Preset>& all_presets();
-
-/// One sentence for `lehi list optimizers`.
-std::string_view summary(Preset preset);
 
 /// A preset's options with fluent setters; converts to Options.
 template <Preset P>
@@ -126,7 +88,11 @@ class PresetOptions {
   PresetOptions& update_during_pull_back(bool value) { return set(options_.update_during_pull_back, value); }
   PresetOptions& probe(Probe value) { return set(options_.recipe.probe, value); }
   PresetOptions& scale(Scale value) { return set(options_.recipe.scale, value); }
+  PresetOptions& accumulator(Accumulator value) { return set(options_.recipe.accumulator, value); }
   PresetOptions& mix(Mix value) { return set(options_.recipe.mix, value); }
+  PresetOptions& rule(Rule value) { return set(options_.recipe.rule, value); }
+  PresetOptions& decay(Decay value) { return set(options_.recipe.decay, value); }
+  PresetOptions& alternate(bool value) { return set(options_.recipe.schedule.alternate, value); }
   /// Refresh at every step up to `dense`, then at every n-th.
   PresetOptions& refresh_every(std::int64_t every, std::int64_t dense = 0) {
     options_.recipe.schedule.every = every;

@@ -1,9 +1,12 @@
-// A recipe is what makes one optimizer differ from another: probe, schedule, accumulator, mix, rule and scale.
-// Every named optimizer is a recipe plus default numbers (lehi/presets.h); a new idea is a new value of one part.
+// What makes one optimizer differ from another, without LibTorch: the recipe (probe, schedule, accumulator, mix, rule,
+// decay, scale) and the numbers of its equations. A named optimizer is a recipe with default numbers; a new idea is a
+// new value of one part.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "lehi/probe.h"
 
@@ -18,16 +21,6 @@ struct Schedule {
   std::int64_t dense = 0;  ///< 0 to 2^40
   bool alternate = false;
 };
-
-/// What the schedule asks of one step.
-struct Refresh {
-  bool due = false;           ///< new s^2 goes into the accumulator
-  bool use_gradient = false;  ///< s = g: no second pull-back
-  std::int64_t covers = 0;    ///< steps until the next refresh, this one included
-};
-
-/// The schedule's answer for step k >= 1.
-Refresh refresh_at(const Schedule& schedule, std::int64_t step);
 
 /// How s^2 is kept. With n steps covered by this refresh and t covered in all, and hat(v) the bias-corrected value:
 ///   running_sum       v <- b2^n v + (1-b2^n)/(1-b2) s^2       hat(v) = v (1-b2)/(1-b2^t)     the paper's
@@ -54,8 +47,12 @@ enum class Mix : std::uint8_t { none, sum, max };
 ///   sgd               momentum, dampening, Nesterov as torch; v unused
 ///   rmsprop           w -= lr g / (sqrt(v) + eps), or a momentum buffer of that quotient; with plain_sum: Adagrad
 /// hat(v + eps) of running_sum is (v + eps)(1-b2)/(1-b2^t): Algorithm 2 of the paper to the letter.
-/// Decoupled decay w -= lr wd w happens before the step, in every rule.
 enum class Rule : std::uint8_t { adam, adam_simplified, nadam, radam, sophia, sgd, rmsprop };
+
+/// Where weight decay wd enters.
+///   decoupled   w -= lr wd w before the step      AdamW, and all curvature-aware presets
+///   coupled     g <- g + wd w, after clipping     torch's Adam, SGD and their relatives
+enum class Decay : std::uint8_t { decoupled, coupled };
 
 struct Recipe {
   Probe probe = Probe::gradient;
@@ -63,14 +60,78 @@ struct Recipe {
   Accumulator accumulator = Accumulator::ema;
   Mix mix = Mix::none;
   Rule rule = Rule::adam;
+  Decay decay = Decay::decoupled;
   Scale scale = Scale::sqrt_n;
 };
+
+/// The numbers of the equations above. A rule reads those that it names and ignores the rest.
+struct Hyperparameters {
+  double lr = 1e-3;              ///< [0, 1e18]
+  double beta1 = 0.9;            ///< [0, 1): decay of m
+  double beta2 = 0.999;          ///< [0, 1): decay of v; torch's alpha for rmsprop
+  double eps = 1e-8;             ///< >= 0; > 0 for adam_simplified
+  double weight_decay = 0.0;     ///< [0, 1e18]
+  double momentum = 0.0;         ///< [0, 1]: sgd and rmsprop
+  double dampening = 0.0;        ///< [0, 1]: sgd
+  bool nesterov = false;         ///< sgd; needs momentum > 0 and dampening 0
+  double momentum_decay = 4e-3;  ///< >= 0: nadam
+  double rho = 0.05;             ///< (0, 1e18]: sophia's clipping constant
+};
+
+/// Throws std::invalid_argument naming the first number out of range, its value and the range.
+void check(const Hyperparameters& numbers, Rule rule);
+void check(const Recipe& recipe);
+
+/// How far one parameter has come.
+struct StepCounts {
+  std::int64_t step = 0;           ///< k: steps that it has taken
+  std::int64_t steps_covered = 0;  ///< t: steps that its refreshes cover; 0: no v yet
+  double momentum_product = 1.0;   ///< nadam
+};
+
+/// The optimizers that have a name.
+enum class Preset : std::uint8_t {
+  lehi,
+  lehibrid,
+  lehi_gn,
+  adam_simplified,
+  adam,
+  adamw,
+  amsgrad,
+  nadam,
+  radam,
+  adagrad,
+  rmsprop,
+  sgd,
+  sophia_g,
+};
+
+/// A preset's recipe and default numbers (the paper's for lehi, lehibrid and sophia-g, torch's for the others).
+Recipe recipe_of(Preset preset);
+Hyperparameters hyperparameters_of(Preset preset);
+
+std::string_view name(Preset preset);
+Preset preset_from_name(std::string_view name);
+const std::vector<Preset>& all_presets();
+
+/// One sentence for `lehi list optimizers`.
+std::string_view summary(Preset preset);
 
 std::string_view name(Accumulator accumulator);
 std::string_view name(Mix mix);
 std::string_view name(Rule rule);
+std::string_view name(Decay decay);
 Accumulator accumulator_from_name(std::string_view name);
 Mix mix_from_name(std::string_view name);
 Rule rule_from_name(std::string_view name);
+Decay decay_from_name(std::string_view name);
+
+/// "probe=imitation every=1 dense=0 alternate=no accumulator=running-sum mix=none rule=adam-simplified ...": how saved
+/// states record the recipe.
+std::string to_string(const Recipe& recipe);
+
+/// What differs between a saved recipe and this one: "accumulator=ema there, accumulator=running-sum here"; "" where
+/// nothing does. A part that the saved string lacks takes its default.
+std::string difference(std::string_view saved, const Recipe& recipe);
 
 }  // namespace lehi

@@ -3,6 +3,7 @@
 
 #include "curvature/pull_back.h"
 #include "lehi/curvature.h"
+#include "plan/coefficients.h"
 #include "runtime/message.h"
 
 namespace lehi {

@@ -2,8 +2,6 @@
 
 #include <torch/csrc/autograd/autograd.h>
 
-#include <cmath>
-
 #include "runtime/message.h"
 
 namespace lehi {
@@ -43,10 +41,6 @@ std::vector<torch::Tensor> pull_back(const std::vector<torch::Tensor>& outputs,
     result[places[i]] = gradients[i];
   }
   return result;
-}
-
-double probe_factor(Scale scale, double weight, double count) {
-  return scale == Scale::sqrt_n ? std::sqrt(weight / count) : weight / count;
 }
 
 }  // namespace lehi

@@ -5,8 +5,6 @@
 
 #include <vector>
 
-#include "lehi/probe.h"
-
 namespace lehi {
 
 /// sum_t J_t^T cotangents[t], one tensor per parameter, undefined where a parameter took no part in any output.
@@ -15,8 +13,5 @@ namespace lehi {
 std::vector<torch::Tensor> pull_back(const std::vector<torch::Tensor>& outputs,
                                      const std::vector<torch::Tensor>& cotangents,
                                      const std::vector<torch::Tensor>& parameters, bool keep_graph);
-
-/// What v is still to be multiplied by once N is known: Scale and the term's weight.
-double probe_factor(Scale scale, double weight, double count);
 
 }  // namespace lehi

@@ -1,12 +1,16 @@
-// Parameters, the schedule, and the ways to take a step. From predictions to g and s is in optimizer_pull.cpp,
-// micro-batches in optimizer_accumulate.cpp, several ranks in optimizer_ranks.cpp, what happens to g and s in
-// optimizer_apply.cpp.
+// The steps of an optimizer: plan, losses, backward pass, check, update. Each part is a file of this room.
 #include "lehi/optimizer.h"
 
 #include <limits>
-#include <set>
 
 #include "curvature/pull_back.h"
+#include "lehi/error.h"
+#include "optim/backward.h"
+#include "optim/diagnostics.h"
+#include "optim/gradient_check.h"
+#include "optim/parts.h"
+#include "optim/terms.h"
+#include "optim/updater.h"
 #include "runtime/message.h"
 
 namespace lehi {
@@ -15,8 +19,10 @@ using torch::Tensor;
 
 namespace {
 
-std::vector<Tensor> values_of(const torch::OrderedDict<std::string, Tensor>& parameters) {
-  std::vector<Tensor> values;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+Tensors values_of(const torch::OrderedDict<std::string, Tensor>& parameters) {
+  Tensors values;
   for (const auto& item : parameters) values.push_back(item.value());
   return values;
 }
@@ -27,206 +33,376 @@ Options checked(Options options) {
   return options;
 }
 
-}  // namespace
+// g and s of a step; undefined tensors where a parameter took no part.
+struct Gradients {
+  Tensors g;
+  Tensors s;
+};
 
-Optimizer::Optimizer(std::vector<torch::optim::OptimizerParamGroup> groups, Options options)
-    : torch::optim::Optimizer(std::move(groups), std::make_unique<GroupOptions>(checked(options).group)),
-      options_(std::move(options)) {
-  check_parameters();
+// A step in progress.
+struct Step {
+  OptimizerParts& parts;
+  const Groups& groups;
+  States& states;
+  StepPlan plan = {};
+  LossValue loss = {};
+  Factors factors = {};
+
+  std::size_t vectors() const { return plan.second_backward() ? 2 : 1; }
+};
+
+// Follows the groups as they are now, and plans the coming step. The schedule starts anew when parameters were added:
+// they need a scale of their own, and a noisy probe its dense start.
+Step begin_step(OptimizerParts& parts, const Groups& groups, States& states) {
+  if (parts.parameters.update(groups, parts.options.recipe.rule)) {
+    parts.ranks->set_parameters(parts.parameters.tensors(), !states.empty());
+  }
+  const StepCounter& counter = parts.counter;
+  const bool newcomers = counter.known_parameters != parts.parameters.size();
+  Step step{.parts = parts, .groups = groups, .states = states};
+  step.plan = plan_step(parts.options.recipe, newcomers ? 1 : counter.step + 1 - counter.schedule_start);
+  return step;
 }
 
-Optimizer::Optimizer(std::vector<Tensor> parameters, Options options)
-    : Optimizer(
-          std::vector<torch::optim::OptimizerParamGroup>{torch::optim::OptimizerParamGroup(std::move(parameters))},
-          std::move(options)) {}
+std::string evaluate(const Step& step, const std::vector<Term>& terms) {
+  OptimizerParts& parts = step.parts;
+  const EvaluationContext context{.options = parts.options,
+                                  .plan = step.plan,
+                                  .ranks = *parts.ranks,
+                                  .first_row = parts.first_row,
+                                  .step = parts.counter.step + 1};
+  const auto rows = parts.micro_batches.count() > 0 ? parts.micro_batches.rows() : std::vector<std::int64_t>{};
+  return evaluate_terms(terms, context, rows, parts.evaluations);
+}
+
+// Sums the totals over the ranks. False when a rank has a problem, under the policies that do not throw then.
+bool all_ranks_go_on(OptimizerParts& parts, std::string problem, std::vector<double*> totals) {
+  double failed = problem.empty() ? 0.0 : 1.0;
+  totals.push_back(&failed);
+  parts.ranks->sum(totals);
+  if (problem.empty() && failed > 0.0) problem = "the predictions of another rank are not finite";
+  if (problem.empty()) return true;
+  if (parts.options.non_finite != NonFinite::throw_error) return false;
+  parts.micro_batches.discard();
+  throw NonFiniteError(fmt::format("step {}: {}", parts.counter.step + 1, problem));
+}
+
+double skip_step(OptimizerParts& parts, double value) {
+  parts.micro_batches.discard();
+  parts.report = {};
+  parts.report.step = parts.counter.step + 1;
+  parts.report.value = value;
+  parts.report.non_finite = parts.report.skipped = true;
+  parts.report.gradient_norm = parts.report.gradient_inf_norm = nan;
+  return value;
+}
+
+// Adds the regulariser's gradient to g and its value to the loss.
+void add_regulariser(Step& step, const Tensor& regulariser, bool keep_graph, Tensors& g) {
+  if (regulariser.numel() != 1) {
+    throw_invalid_argument("the regulariser has {} elements, but must be a scalar tensor", regulariser.numel());
+  }
+  const Tensors parts =
+      pull_back({regulariser}, {torch::ones_like(regulariser)}, step.parts.parameters.tensors(), keep_graph);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (g[i].defined()) g[i] = g[i] * step.factors.g;
+    if (!parts[i].defined()) continue;
+    g[i] = g[i].defined() ? g[i] + parts[i] : parts[i];
+  }
+  step.factors.g = 1.0;
+  step.loss.value += regulariser.detach().item<double>();
+}
+
+void begin_report(const Step& step) {
+  StepReport& report = step.parts.report;
+  report = {};
+  report.step = step.parts.counter.step + 1;
+  report.value = step.loss.value;
+  report.count = step.loss.count;
+  report.refreshed = step.plan.refreshes();
+  report.second_pull_back = step.plan.second_backward();
+  if (step.parts.options.diagnostics) report.groups.resize(step.groups.size());
+}
+
+// Fills the report. Throws NonFiniteError under that policy.
+void report_gradients(const Step& step, const GradientSummary& summary) {
+  StepReport& report = step.parts.report;
+  report.gradient_norm = summary.norm;
+  report.gradient_inf_norm = summary.inf_norm;
+  report.clip_factor = summary.clip_factor;
+  report.non_finite = !summary.problem.empty();
+  for (std::size_t group = 0; group < report.groups.size(); ++group) {
+    report.groups[group].gradient_inf_norm = summary.group_inf_norms[group];
+  }
+  if (!report.non_finite || step.parts.options.non_finite != NonFinite::throw_error) return;
+  step.parts.micro_batches.discard();
+  throw NonFiniteError(
+      fmt::format("step {}: {}, so no weight was changed: lower the learning rate, set clip_norm, or choose the "
+                  "policy skip or record",
+                  report.step, summary.problem));
+}
+
+Updater updater_of(const Step& step) {
+  return {.recipe = step.parts.options.recipe,
+          .parameters = step.parts.parameters,
+          .ranks = *step.parts.ranks,
+          .plan = step.plan,
+          .factors = {step.factors.g * step.parts.report.clip_factor, step.factors.s},
+          .count = step.loss.count};
+}
+
+double finish_step(const Step& step) {
+  StepCounter& counter = step.parts.counter;
+  if (counter.known_parameters != step.parts.parameters.size()) counter.schedule_start = counter.step;
+  counter.known_parameters = step.parts.parameters.size();
+  ++counter.step;
+  step.parts.micro_batches.discard();
+  return step.loss.value;
+}
+
+// All g and s, summed over the ranks, before anything changes.
+Gradients collect(const Step& step, const GradientSource& source) {
+  Gradients gradients;
+  gradients.g.resize(step.parts.parameters.size());
+  gradients.s.resize(step.parts.parameters.size());
+  step.parts.ranks->sum_gradients(source, step.vectors(), /*early=*/false,
+                                  [&](std::size_t index, const Tensor& g, const Tensor& s) {
+                                    gradients.g[index] = g;
+                                    gradients.s[index] = s;
+                                  });
+  return gradients;
+}
+
+double apply(const Step& step, const Gradients& gradients) {
+  OptimizerParts& parts = step.parts;
+  begin_report(step);
+  GradientCheck gradient_check(parts.parameters, step.plan, step.factors);
+  for (std::size_t i = 0; i < gradients.g.size(); ++i) {
+    if (gradients.g[i].defined()) gradient_check.add(i, gradients.g[i], gradients.s[i]);
+  }
+  report_gradients(step, gradient_check.finish(step.loss, parts.options.clip_norm, gradients.g));
+  if (parts.report.non_finite && parts.options.non_finite == NonFinite::skip) return skip_step(parts, step.loss.value);
+
+  const torch::NoGradGuard no_grad;
+  Tensors before;
+  if (parts.options.diagnostics) {
+    for (const Tensor& parameter : parts.parameters.tensors()) before.push_back(parameter.detach().clone());
+  }
+  const Updater updater = updater_of(step);
+  for (std::size_t i = 0; i < gradients.g.size(); ++i) {
+    if (gradients.g[i].defined()) updater.update(step.states, i, gradients.g[i], gradients.s[i]);
+  }
+  parts.ranks->share_weights();
+  finish_step(step);
+  if (parts.options.diagnostics) diagnose(parts, step.groups, step.states, before);
+  return step.loss.value;
+}
+
+// Each parameter is updated as its g and s arrive, which are not kept (Options::update_during_pull_back).
+double apply_during_backward(const Step& step, const GradientSource& source) {
+  OptimizerParts& parts = step.parts;
+  begin_report(step);
+  GradientCheck gradient_check(parts.parameters, step.plan, step.factors);
+  const Updater updater = updater_of(step);
+  parts.ranks->sum_gradients(source, step.vectors(), /*early=*/true,
+                             [&](std::size_t index, const Tensor& g, const Tensor& s) {
+                               gradient_check.add(index, g, s);
+                               updater.update(step.states, index, g, s);
+                             });
+  parts.ranks->share_weights();
+  report_gradients(step, gradient_check.finish(step.loss, std::nullopt, {}));
+  return finish_step(step);
+}
+
+// From .grad(); value: the loss where a closure returned one. Averaged over the ranks.
+double apply_grad(Step step, const Tensor& value) {
+  OptimizerParts& parts = step.parts;
+  step.loss = {.value = value.defined() ? value.detach().item<double>() : nan, .known = value.defined(), .count = 1.0};
+  const double ranks = parts.ranks->size();
+  if (value.defined()) parts.ranks->sum({&step.loss.value});
+  step.loss.value /= ranks;
+  step.factors.g = 1.0 / ranks;
+  return apply(step, collect(step, [&](const GradientSink& sink) { deliver_grad(parts.parameters, sink); }));
+}
+
+void expect_gradient_probe(const Options& options) {
+  if (options.recipe.probe == Probe::gradient) return;
+  throw_invalid_argument(
+      "{} pulls back a {} probe, for which it must see the predictions: call step(predictions, loss, targets) instead "
+      "of step(closure)",
+      options.name, name(options.recipe.probe));
+}
+
+void check_terms(const OptimizerParts& parts, const std::vector<Term>& terms, const Tensor& regulariser) {
+  const std::int64_t waiting = parts.micro_batches.count();
+  if (terms.empty() && waiting == 0) {
+    throw_invalid_argument("step() was given no loss term and nothing was accumulated");
+  }
+  if (!terms.empty() && waiting > 0) {
+    throw_invalid_argument(
+        "{} accumulated micro-batches wait for step(): call it without terms, or discard_accumulated() first", waiting);
+  }
+  bool by_network = false;
+  for (const Term& term : terms) by_network = by_network || term.pull_back;
+  if (by_network && terms.size() > 1) {
+    throw_invalid_argument("a network that differentiates itself must be the only term, but there are {}",
+                           terms.size());
+  }
+  if (parts.options.update_during_pull_back && (!by_network || regulariser.defined())) {
+    throw_invalid_argument(
+        "update_during_pull_back is for networks that differentiate themselves (lehi::Differentiable), without a "
+        "regulariser: nothing else tells when a weight's gradient is complete");
+  }
+}
+
+}  // namespace
+
+Optimizer::Optimizer(Groups groups, Options options)
+    : torch::optim::Optimizer(std::move(groups), std::make_unique<GroupOptions>(checked(options).group)),
+      parts_(std::make_unique<OptimizerParts>(OptimizerParts{.options = std::move(options)})) {
+  begin_step(*parts_, param_groups_, state_);
+}
+
+Optimizer::Optimizer(Tensors parameters, Options options)
+    : Optimizer(Groups{torch::optim::OptimizerParamGroup(std::move(parameters))}, std::move(options)) {}
 
 Optimizer::Optimizer(const torch::OrderedDict<std::string, Tensor>& parameters, Options options)
     : Optimizer(values_of(parameters), std::move(options)) {
   name_parameters(parameters);
 }
 
-void Optimizer::check_parameters() {
-  all_parameters();
-  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
-    check(group_options(group), options_.recipe.rule);
-    const auto& parameters = param_groups_[group].params();
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].is_floating_point() && parameters[i].layout() == torch::kStrided) continue;
-      throw_invalid_argument("{} is a {} tensor of layout {}; expected a dense floating-point one",
-                             parameter_name(group, i), c10::toString(parameters[i].scalar_type()),
-                             parameters[i].layout() == torch::kStrided ? "strided" : "sparse");
-    }
-  }
+Optimizer::Optimizer(NamedGroups groups, Options options) : Optimizer(std::move(groups.groups), std::move(options)) {
+  name_parameters(groups.names);
 }
 
-const std::vector<Tensor>& Optimizer::all_parameters() {
-  // A user may have added parameters since the last step, to a group or as one.
-  std::size_t known = 0;
-  bool same = true;
-  for (const auto& group : param_groups_) {
-    for (const Tensor& parameter : group.params()) {
-      same = same && known < members_.parameters.size() && members_.parameters[known].is_same(parameter);
-      ++known;
-    }
-  }
-  if (same && known == members_.parameters.size()) return members_.parameters;
-
-  Members members;
-  std::set<const void*> seen;
-  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
-    const auto& parameters = param_groups_[group].params();
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (!parameters[i].defined()) throw_invalid_argument("parameter {} of group {} is an undefined tensor", i, group);
-      if (!seen.insert(parameters[i].unsafeGetTensorImpl()).second) {
-        throw_invalid_argument("{} is listed twice: it would take two steps at once", parameter_name(group, i));
-      }
-      members.parameters.push_back(parameters[i]);
-      members.keys.push_back(compat::state_key(parameters[i]));
-      members.groups.push_back(group);
-      members.places.push_back(i);
-    }
-  }
-  members_ = std::move(members);
-  if (ranks_ != nullptr) make_rank_sums();
-  return members_.parameters;
-}
-
-std::size_t Optimizer::parameter_total() const {
-  std::size_t total = 0;
-  for (const auto& group : param_groups_) total += group.params().size();
-  return total;
-}
-
-const GroupOptions& Optimizer::group_options(std::size_t group) const {
-  const auto* options = dynamic_cast<const GroupOptions*>(&param_groups_[group].options());
-  if (options == nullptr) {
-    throw_invalid_argument("parameter group {} has another optimizer's options: give it lehi::GroupOptions, or none",
-                           group);
-  }
-  return *options;
-}
-
-// The schedule's answer for the coming step. It starts anew when parameters were added: they need a scale of their own,
-// and a noisy probe its dense start.
-Refresh Optimizer::next_refresh() const {
-  const bool newcomers = known_parameters_ != parameter_total();
-  Refresh refresh = refresh_at(options_.recipe.schedule, newcomers ? 1 : step_ + 1 - schedule_start_);
-  if (options_.recipe.probe == Probe::gradient) refresh.use_gradient = true;
-  // With a mix, g^2 enters at every step: a v that hears of curvature only now and then has no brake when gradients
-  // grow.
-  if (options_.recipe.mix != Mix::none && !refresh.due) refresh = {.due = true, .use_gradient = true, .covers = 1};
-  return refresh;
-}
-
-bool Optimizer::needs_second_pull_back(const Refresh& refresh) const {
-  return refresh.due && !refresh.use_gradient && options_.recipe.rule != Rule::sgd;
-}
-
-double Optimizer::step(const Tensor& predictions, const Loss& loss, const Tensor& targets, bool keep_graph) {
-  return run_step({Term{predictions, loss, targets}}, {}, keep_graph, nullptr);
-}
-
-double Optimizer::step(const Differentiable& network, const Loss& loss, const Tensor& targets) {
-  return run_step({Term{network.predictions, loss, targets}}, {}, /*keep_graph=*/false, &network);
-}
+Optimizer::~Optimizer() = default;
+Optimizer::Optimizer(Optimizer&& other) noexcept = default;
 
 double Optimizer::step(const std::vector<Term>& terms, const Tensor& regulariser, bool keep_graph) {
-  return run_step(terms, regulariser, keep_graph, nullptr);
-}
+  check_terms(*parts_, terms, regulariser);
+  Step step = begin_step(*parts_, param_groups_, state_);
+  const bool second = step.plan.second_backward();
+  const Scale scale = parts_->options.recipe.scale;
+  std::vector<Evaluation>& evaluations = parts_->evaluations;
+  MicroBatches& micro_batches = parts_->micro_batches;
 
-// network: what differentiates the one term; nullptr: the terms' graphs.
-double Optimizer::run_step(const std::vector<Term>& terms, const Tensor& regulariser, bool keep_graph,
-                           const Differentiable* network) {
-  if (terms.empty() && micro_batches_ == 0)
-    throw_invalid_argument("step() was given no loss term and nothing was accumulated");
-  if (!terms.empty() && micro_batches_ > 0) {
-    throw_invalid_argument(
-        "{} accumulated micro-batches wait for step(): call it without terms, or discard_accumulated() first",
-        micro_batches_);
-  }
-  const bool at_once = options_.update_during_pull_back;
-  if (at_once && (network == nullptr || regulariser.defined())) {
-    throw_invalid_argument(
-        "update_during_pull_back is for networks that differentiate themselves (lehi::Differentiable), without a "
-        "regulariser: nothing else tells when a weight's gradient is complete");
-  }
-  const Refresh refresh = next_refresh();
-  Pulled pulled;
-  std::vector<double*> totals;
+  GradientSource source;
   if (terms.empty()) {
-    for (TermSums& sums : sums_) totals.insert(totals.end(), {&sums.value, &sums.count});
-    const std::string trouble = poisoned_ ? "the predictions of a micro-batch are not finite" : "";
-    if (!all_go_on(trouble, totals)) return skip_step(std::numeric_limits<double>::quiet_NaN());
-    pulled = gather_accumulated(refresh);
+    const std::string problem = micro_batches.poisoned() ? "the predictions of a micro-batch are not finite" : "";
+    if (!all_ranks_go_on(*parts_, problem, micro_batches.totals())) return skip_step(*parts_, nan);
+    source = micro_batches.source(scale, second, parts_->parameters.size(), step.loss, step.factors);
   } else {
-    const std::string trouble = evaluate_terms(terms, refresh);
-    for (Evaluation& evaluation : evaluations_) totals.insert(totals.end(), {&evaluation.sum, &evaluation.count});
-    if (!all_go_on(trouble, totals)) return skip_step(std::numeric_limits<double>::quiet_NaN());
-    if (at_once) return step_during_pull_back(terms.front(), refresh, *network);
-    pulled = pull_terms(terms, refresh, keep_graph || regulariser.defined(), network);
+    const std::string problem = evaluate(step, terms);
+    std::vector<double*> totals;
+    for (Evaluation& evaluation : evaluations) totals.insert(totals.end(), {&evaluation.sum, &evaluation.count});
+    if (!all_ranks_go_on(*parts_, problem, totals)) return skip_step(*parts_, nan);
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      step.factors = add_term(t, terms[t].weight, evaluations[t].sum, evaluations[t].count, scale, step.loss);
+      // Left to the update where there is one term: no pass over u and v.
+      if (terms.size() > 1) scale_evaluation(std::exchange(step.factors, {}), evaluations[t]);
+    }
+    source = [&](const GradientSink& sink) {
+      backward(terms, evaluations, second, parts_->parameters, keep_graph || regulariser.defined(), sink);
+    };
   }
-  if (regulariser.defined()) add_regulariser(regulariser, keep_graph, pulled);
-  return apply(pulled, refresh);
+  if (parts_->options.update_during_pull_back) return apply_during_backward(step, source);
+  Gradients gradients = collect(step, source);
+  if (regulariser.defined()) add_regulariser(step, regulariser, keep_graph, gradients.g);
+  return apply(step, gradients);
 }
 
-void Optimizer::add_regulariser(const Tensor& regulariser, bool keep_graph, Pulled& pulled) {
-  if (regulariser.numel() != 1) {
-    throw_invalid_argument("the regulariser has {} elements, but must be a scalar tensor", regulariser.numel());
+double Optimizer::accumulate(const std::vector<Term>& terms, bool keep_graph) {
+  if (terms.empty()) throw_invalid_argument("accumulate() was given no loss term");
+  if (parts_->options.update_during_pull_back) {
+    throw_invalid_argument("update_during_pull_back updates the weights at once and cannot accumulate() micro-batches");
   }
-  const auto parts = pull_back({regulariser}, {torch::ones_like(regulariser)}, all_parameters(), keep_graph);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (pulled.g[i].defined()) pulled.g[i] = pulled.g[i] * pulled.g_factor;
-    if (!parts[i].defined()) continue;
-    pulled.g[i] = pulled.g[i].defined() ? pulled.g[i] + parts[i] : parts[i];
+  if (parts_->ranks->several() && !parts_->first_row) {
+    throw_invalid_argument(
+        "several ranks accumulate() micro-batches: tell each of them by set_first_row() where its rows begin");
   }
-  pulled.g_factor = 1.0;
-  pulled.value += regulariser.detach().item<double>();
+  MicroBatches& micro_batches = parts_->micro_batches;
+  const Step step = begin_step(*parts_, param_groups_, state_);
+  micro_batches.begin(terms, parts_->parameters.size());
+  bool poisoned = micro_batches.poisoned();
+  if (!poisoned) {
+    const std::string problem = evaluate(step, terms);
+    // Other ranks learn of it when the step is taken; so it is there that this one throws, too.
+    poisoned = !problem.empty() && (parts_->ranks->several() || !all_ranks_go_on(*parts_, problem, {}));
+  }
+  if (poisoned) {
+    micro_batches.add_poisoned();
+    return nan;
+  }
+  return micro_batches.add(terms, parts_->evaluations, step.plan.second_backward(), parts_->parameters, keep_graph);
 }
 
-// value: what the closure returned; undefined without one.
-Optimizer::Pulled Optimizer::gather_gradients(const Tensor& value) {
-  Pulled pulled;
-  pulled.value_known = value.defined();
-  pulled.value = value.defined() ? value.detach().item<double>() : std::numeric_limits<double>::quiet_NaN();
-  pulled.count = 1.0;
-  for (const Tensor& parameter : all_parameters()) {
-    const Tensor& gradient = parameter.grad();
-    if (gradient.defined() && gradient.layout() != torch::kStrided) {
-      throw_invalid_argument("a parameter has a sparse .grad(): use dense embeddings (sparse = false)");
-    }
-    pulled.g.push_back(gradient.defined() ? gradient.detach() : gradient);
-  }
-  if (ranks_ != nullptr) {
-    const double ranks = ranks_->size();
-    if (pulled.value_known) {
-      sum_over_ranks({&pulled.value});
-      pulled.value /= ranks;
-    }
-    sum_over_ranks(pulled);
-    pulled.g_factor = 1.0 / ranks;
-  }
-  return pulled;
+double Optimizer::step() {
+  if (parts_->micro_batches.count() > 0) return step(std::vector<Term>{});
+  expect_gradient_probe(parts_->options);
+  return apply_grad(begin_step(*parts_, param_groups_, state_), {});
 }
 
 Tensor Optimizer::step(LossClosure closure) {
-  if (micro_batches_ > 0) {
-    if (closure) throw_invalid_argument("step() after accumulate() takes no closure: the gradients are already there");
+  if (parts_->micro_batches.count() > 0) {
+    if (closure) {
+      throw_invalid_argument("step() after accumulate() takes no closure: the gradients are already there");
+    }
     return torch::tensor(step(std::vector<Term>{}), torch::kFloat64);
   }
-  if (options_.recipe.probe != Probe::gradient) {
-    throw_invalid_argument(
-        "{} pulls back a {} probe, for which it must see the predictions: call step(predictions, loss, targets) "
-        "instead "
-        "of step(closure)",
-        options_.name, name(options_.recipe.probe));
-  }
+  expect_gradient_probe(parts_->options);
   Tensor value;
   if (closure) {
     const torch::AutoGradMode with_grad(true);
     value = closure();
   }
-  apply(gather_gradients(value), next_refresh());
+  apply_grad(begin_step(*parts_, param_groups_, state_), value);
   return value;
 }
+
+void Optimizer::discard_accumulated() { parts_->micro_batches.discard(); }
+
+void Optimizer::distribute(std::shared_ptr<Ranks> ranks, const DistributeOptions& options) {
+  if (ranks == nullptr) throw_invalid_argument("distribute() was given no ranks");
+  if (parts_->micro_batches.count() > 0) {
+    throw_invalid_argument("distribute() was called between accumulate() and step()");
+  }
+  if (!state_.empty() && (options.shard_state || parts_->ranks->divided())) {
+    throw_invalid_argument(
+        "the state is divided over ranks from the first step on: call distribute() before it, and only once");
+  }
+  begin_step(*parts_, param_groups_, state_);
+  auto team = team_of(std::move(ranks), options);
+  team->set_parameters(parts_->parameters.tensors(), !state_.empty());
+  parts_->ranks = std::move(team);
+}
+
+void Optimizer::set_first_row(std::int64_t row) { parts_->first_row = row; }
+const Options& Optimizer::options() const { return parts_->options; }
+const StepReport& Optimizer::report() const { return parts_->report; }
+std::int64_t Optimizer::steps() const { return parts_->counter.step; }
+
+void Optimizer::name_parameters(const torch::OrderedDict<std::string, Tensor>& parameters) {
+  for (const auto& item : parameters) parts_->parameters.set_name(item.value(), item.key());
+}
+
+std::string Optimizer::parameter_name(std::size_t group, std::size_t index) const {
+  return parts_->parameters.name(param_groups_[group].params()[index], group, index);
+}
+
+const ParameterState* Optimizer::find_state(const Tensor& parameter) const {
+  return lehi::find_state(state_, parameter);
+}
+
+Tensor Optimizer::curvature(const Tensor& parameter) const {
+  for (std::size_t group = 0; group < param_groups_.size(); ++group) {
+    for (const Tensor& member : param_groups_[group].params()) {
+      if (!member.is_same(parameter)) continue;
+      return kept_curvature(parts_->options.recipe, find_state(parameter), group_options(param_groups_, group));
+    }
+  }
+  return {};
+}
+
+double Optimizer::eps_dominated() const { return lehi::eps_dominated(*parts_, param_groups_, state_); }
 
 }  // namespace lehi

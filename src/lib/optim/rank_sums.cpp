@@ -29,8 +29,7 @@ RankSums::RankSums(const Tensors& parameters, Ranks& ranks, std::int64_t bucket_
   for (std::size_t index = parameters.size(); index-- > 0;) {
     const Tensor& parameter = parameters[index];
     if (!parameter.is_non_overlapping_and_dense() || !parameter.device().is_cpu()) {
-      throw_invalid_argument("parameter {} is no dense tensor of the CPU's memory: it can't be summed over ranks",
-                             index);
+      throw_invalid_argument("parameter {} must be a dense CPU tensor to be summed over ranks", index);
     }
     const auto dtype = sum_type(parameter);
     const auto bytes = parameter.numel() * static_cast<std::int64_t>(c10::elementSize(dtype));

@@ -1,8 +1,7 @@
 // The named optimizers: their recipes, default numbers and one-line summaries.
-#include "lehi/presets.h"
-
 #include <algorithm>
 
+#include "lehi/recipe.h"
 #include "runtime/names.h"
 
 namespace lehi {
@@ -56,26 +55,21 @@ const std::vector<Preset>& all_presets() {
   return presets;
 }
 
-Options preset(std::string_view text) {
+Preset preset_from_name(std::string_view text) {
   NameTable<Preset> table;
   for (const Entry& entry : entries()) table.emplace_back(entry.preset, entry.name);
-  return preset(value_in(table, text, "optimizer"));
+  return value_in(table, text, "optimizer");
 }
 
-Options preset(Preset which) {
-  Options options;
-  options.name = name(which);
-  Recipe& recipe = options.recipe;
-  GroupOptions& group = options.group;
-  switch (which) {
+Recipe recipe_of(Preset preset) {
+  Recipe recipe;
+  switch (preset) {
     case Preset::lehi:
     case Preset::lehibrid:
       recipe.probe = Probe::imitation;
-      recipe.schedule.alternate = which == Preset::lehibrid;
+      recipe.schedule.alternate = preset == Preset::lehibrid;
       recipe.accumulator = Accumulator::running_sum;
       recipe.rule = Rule::adam_simplified;
-      group.lr = 3e-3;
-      group.eps = 1e-2;
       break;
     case Preset::lehi_gn:
       recipe.probe = Probe::gauss_newton;
@@ -89,34 +83,34 @@ Options preset(Preset which) {
       recipe.rule = Rule::adam_simplified;
       break;
     case Preset::adam:
+      recipe.decay = Decay::coupled;
       break;
     case Preset::adamw:
-      group.weight_decay = 1e-2;
       break;
     case Preset::amsgrad:
       recipe.accumulator = Accumulator::ema_max;
+      recipe.decay = Decay::coupled;
       break;
     case Preset::nadam:
       recipe.rule = Rule::nadam;
-      group.lr = 2e-3;
+      recipe.decay = Decay::coupled;
       break;
     case Preset::radam:
       recipe.rule = Rule::radam;
+      recipe.decay = Decay::coupled;
       break;
     case Preset::adagrad:
       recipe.accumulator = Accumulator::plain_sum;
       recipe.rule = Rule::rmsprop;
-      group.lr = 1e-2;
-      group.eps = 1e-10;
+      recipe.decay = Decay::coupled;
       break;
     case Preset::rmsprop:
       recipe.rule = Rule::rmsprop;
-      group.lr = 1e-2;
-      group.beta2 = 0.99;
+      recipe.decay = Decay::coupled;
       break;
     case Preset::sgd:
       recipe.rule = Rule::sgd;
-      group.lr = 1e-2;
+      recipe.decay = Decay::coupled;
       break;
     case Preset::sophia_g:
       recipe.probe = Probe::sampled_label;
@@ -124,14 +118,36 @@ Options preset(Preset which) {
       recipe.accumulator = Accumulator::ema_per_refresh;
       recipe.rule = Rule::sophia;
       recipe.scale = Scale::mean;
-      group.lr = 1e-3;
-      group.beta1 = 0.965;
-      group.beta2 = 0.99;
-      group.eps = 1e-12;
-      group.weight_decay = 0.2;
       break;
   }
-  return options;
+  return recipe;
+}
+
+Hyperparameters hyperparameters_of(Preset preset) {
+  switch (preset) {
+    case Preset::lehi:
+    case Preset::lehibrid:
+      return {.lr = 3e-3, .eps = 1e-2};
+    case Preset::adamw:
+      return {.weight_decay = 1e-2};
+    case Preset::nadam:
+      return {.lr = 2e-3};
+    case Preset::adagrad:
+      return {.lr = 1e-2, .eps = 1e-10};
+    case Preset::rmsprop:
+      return {.lr = 1e-2, .beta2 = 0.99};
+    case Preset::sgd:
+      return {.lr = 1e-2};
+    case Preset::sophia_g:
+      return {.lr = 1e-3, .beta1 = 0.965, .beta2 = 0.99, .eps = 1e-12, .weight_decay = 0.2};
+    case Preset::lehi_gn:
+    case Preset::adam_simplified:
+    case Preset::adam:
+    case Preset::amsgrad:
+    case Preset::radam:
+      return {};
+  }
+  throw_invalid_argument("preset {} is not in the table of presets", static_cast<int>(preset));
 }
 
 }  // namespace lehi

@@ -1,0 +1,27 @@
+// What one step of a recipe needs. The schedule, the mix and the rule are read here and nowhere else: the backward
+// pass, the checks and the update all ask the plan.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/update.h"
+#include "lehi/recipe.h"
+
+namespace lehi {
+
+struct StepPlan {
+  kernels::Feed feed = kernels::Feed::nothing;  ///< what enters v
+  std::int64_t covers = 0;                      ///< steps that this refresh stands for; 0 between refreshes
+
+  /// v changes.
+  bool refreshes() const { return feed != kernels::Feed::nothing; }
+  /// v is made from the probe, which needs a second backward pass.
+  bool second_backward() const { return refreshes() && feed != kernels::Feed::gradient; }
+  /// v is made from the gradient, alone or with the probe.
+  bool squares_gradient() const { return refreshes() && feed != kernels::Feed::probe; }
+};
+
+/// The plan of step k = 1, 2, ... of the schedule.
+StepPlan plan_step(const Recipe& recipe, std::int64_t step);
+
+}  // namespace lehi
