@@ -3,10 +3,11 @@
 #include <limits>
 #include <optional>
 
-#include "kernels/norms.h"
 #include "lehi/error.h"
 #include "lehi/optimizer.h"
 #include "lehi/torch_compat.h"
+#include "ops/norms.h"
+#include "ops/update.h"
 #include "optim/coefficients.h"
 #include "runtime/message.h"
 
@@ -39,7 +40,7 @@ double largest_to_square(const Tensor& parameter) {
 }  // namespace
 
 void Optimizer::measure(const Pulled& pulled, std::size_t index, const Refresh& refresh, Measured& measured) const {
-  const kernels::Norms g = kernels::norms(pulled.g[index]);
+  const kernels::Norms g = ops::norms(pulled.g[index]);
   const std::size_t group = members_.groups[index];
   const Tensor& parameter = members_.parameters[index];
   const auto own_name = [&] { return parameter_name(group, members_.places[index]); };
@@ -57,11 +58,11 @@ void Optimizer::measure(const Pulled& pulled, std::size_t index, const Refresh& 
       measured.excessive = own_name();
     }
   }
-  if (pulled.s.empty() || !pulled.s[index].defined() || kernels::is_within(pulled.s[index], limit / pulled.s_factor)) {
+  if (pulled.s.empty() || !pulled.s[index].defined() || ops::is_within(pulled.s[index], limit / pulled.s_factor)) {
     return;
   }
   if (measured.trouble.empty()) {
-    measured.trouble = kernels::is_finite(pulled.s[index])
+    measured.trouble = ops::is_finite(pulled.s[index])
                            ? fmt::format("the probe of {} is too large for its square to be kept", own_name())
                            : fmt::format("the probe of {} is not finite", own_name());
   }
@@ -71,7 +72,7 @@ void Optimizer::measure(const Pulled& pulled, std::size_t index, const Refresh& 
 double Optimizer::norm_by_parts(const Pulled& pulled, double largest) const {
   double squares = 0.0;
   for (const Tensor& g : pulled.g) {
-    if (g.defined()) squares += kernels::norms(g / largest).sum_of_squares;
+    if (g.defined()) squares += ops::norms(g / largest).sum_of_squares;
   }
   return largest * pulled.g_factor * std::sqrt(squares);
 }
@@ -199,14 +200,14 @@ void Optimizer::update_parameter(const Pulled& pulled, std::size_t index, const 
                                                             .s_factor = pulled.s_factor});
   const Tensor& parameter = members_.parameters[index];
   if (divided() && own_weights(parameter, index) == 0) return;
-  kernels::UpdateTensors tensors{
+  ops::UpdateTensors tensors{
       own_part(parameter, index), own_part(pulled.g[index], index), {}, state.m, state.v, state.v_max};
   const bool feeds_probe = scalars.feed != kernels::Feed::nothing && scalars.feed != kernels::Feed::gradient;
   if (feeds_probe) {
     // A parameter that only the regulariser reaches has g but no curvature.
     tensors.s = pulled.s[index].defined() ? own_part(pulled.s[index], index) : torch::zeros_like(tensors.g);
   }
-  kernels::update(tensors, scalars);
+  ops::update(tensors, scalars);
 }
 
 // The kept curvature below which eps outweighs what stands beside it in the rule's denominator; nothing while no
@@ -245,8 +246,8 @@ void Optimizer::diagnose(const Tensors& before) {
     double size = 0.0;
     for (const Tensor& parameter : param_groups_[group].params()) {
       const Tensor& old = before[index];
-      change += kernels::norms(parameter.detach() - old).sum_of_squares;
-      size += kernels::norms(old).sum_of_squares;
+      change += ops::norms(parameter.detach() - old).sum_of_squares;
+      size += ops::norms(old).sum_of_squares;
       weights += static_cast<double>(parameter.numel());
       dominated += dominated_weights(parameter, index++, options);
       if (const ParameterState* state = find_state(parameter);
