@@ -54,7 +54,7 @@ sanitize-memory: build/asan/build.ninja  ## the fast tests under the address, le
 	scripts/test asan --label-regex fast --parallel $(JOBS)
 
 # Where there are threads of ours: the kernels' loops, ranks, servers, writers, studies.
-threaded := kernels loss layers model optim files distributed serve study train
+threaded := kernels ops loss layers model optim files distributed serve study train
 
 sanitize-threads: build/tsan/build.ninja  ## the tests of what has threads under the thread sanitizer
 	cmake --build --preset tsan --parallel $(JOBS) --target lehi_races $(threaded:%=lehi_%_tests)

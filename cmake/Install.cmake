@@ -1,9 +1,9 @@
-# `cmake --install`: headers, static library, program, and a package for find_package(lehi).
+# `cmake --install`: headers, static libraries, program, and a package for find_package(lehi).
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lehi)
-install(TARGETS lehi EXPORT lehiTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS lehi lehi_kernels EXPORT lehiTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/lehi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT lehiTargets NAMESPACE lehi:: DESTINATION ${package_dir})
 

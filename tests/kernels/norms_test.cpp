@@ -1,104 +1,78 @@
-// Norms of gradients against torch's, and the search for numbers that are not finite.
+// Norms of arrays whose sums are exact, and entries that are not finite or beyond a limit.
 #include "kernels/norms.h"
 
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <vector>
 
-namespace lehi::testing {
+namespace lehi::kernels {
 namespace {
 
-TEST(Norms, AreTorchsWhateverTheThreads) {
-  torch::manual_seed(5);
-  const int before = at::get_num_threads();
-  for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
-    const auto values = torch::randn({300'007}, dtype);
-    const auto exact = values.to(torch::kFloat64);
-    const double expected = exact.square().sum().item<double>();
-    at::set_num_threads(1);
-    const auto one = kernels::norms(values);
-    EXPECT_NEAR(one.sum_of_squares, expected, 1e-12 * expected);  // float64 sums of 3e5 terms in another order
-    EXPECT_EQ(one.largest, exact.abs().max().item<double>());
-    EXPECT_TRUE(one.finite);
-    for (const int threads : {2, 3}) {
-      at::set_num_threads(threads);
-      EXPECT_EQ(kernels::norms(values).sum_of_squares, one.sum_of_squares);
-    }
-  }
-  at::set_num_threads(before);
+template <class T>
+class NormsByHand : public ::testing::Test {};
+using FloatingTypes = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(NormsByHand, FloatingTypes);
+
+// Every chunk a call of its own, the last one first.
+void backwards(void* /*context*/, std::int64_t size, std::int64_t /*grain*/, const LoopBody& body) {
+  for (std::int64_t i = size; i > 0; --i) body(i - 1, i);
 }
 
-// Sizes with every kind of rest, whole numbers so that every order gives the same sum, and the largest in every place.
-TEST(Norms, OfEverySizeAndWithTheLargestAnywhere) {
-  for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
-    for (const std::int64_t size : {0, 1, 2, 3, 4, 5, 7, 31, 34, 67, 16'383, 16'384, 16'385, 32'771}) {
-      auto values = torch::arange(size, dtype).remainder(97) - 48;
-      const double expected = values.to(torch::kFloat64).square().sum().item<double>();
-      EXPECT_EQ(kernels::norms(values).sum_of_squares, expected) << size;
-      for (const std::int64_t place : {std::int64_t{0}, size / 4, size / 2, 3 * size / 4, size - 1}) {
-        if (place < 0 || place >= size) continue;
-        for (const double large : {1000.0, -1000.0}) {
-          auto changed = values.clone();
-          changed[place] = large;
-          EXPECT_EQ(kernels::norms(changed).largest, 1000.0) << size << ' ' << place;
-        }
-      }
+// Whole numbers: every order of addition gives the same sum. Sizes on both sides of a chunk (16,384) and its quarters.
+TYPED_TEST(NormsByHand, OfWholeNumbers) {
+  for (const std::int64_t size : {0, 1, 2, 3, 4, 5, 7, 67, 16'383, 16'384, 16'385, 50'003}) {
+    std::vector<TypeParam> x;
+    double expected = 0.0;
+    for (std::int64_t i = 0; i < size; ++i) {
+      const auto value = static_cast<double>(i % 97 - 48);
+      x.push_back(static_cast<TypeParam>(value));
+      expected += value * value;
+    }
+    for (const ParallelFor& parallel : {ParallelFor{}, ParallelFor{.run = backwards}}) {
+      const Norms found = norms(x.data(), size, parallel);
+      EXPECT_EQ(found.sum_of_squares, expected) << size;
+      EXPECT_EQ(found.largest, size == 0 ? 0.0 : 48.0) << size;
+      EXPECT_TRUE(found.finite);
     }
   }
 }
 
-TEST(Norms, OfViewsAndOtherTypes) {
-  torch::manual_seed(6);
-  const auto values = torch::randint(-100, 100, {301, 70}).to(torch::kFloat32);
-  for (const auto& view : {values.t(), values.slice(1, 3, 70, 2), values.flatten().slice(0, 1),
-                           values[5].expand({4, 70}), values.to(torch::kBFloat16)}) {
-    const auto exact = view.to(torch::kFloat64);
-    const auto found = kernels::norms(view);
-    EXPECT_EQ(found.sum_of_squares, exact.square().sum().item<double>());
-    EXPECT_EQ(found.largest, exact.abs().max().item<double>());
-    EXPECT_TRUE(found.finite);
+TYPED_TEST(NormsByHand, DoNotDependOnTheOrderOfTheChunks) {
+  std::vector<TypeParam> x;
+  for (int i = 0; i < 100'003; ++i) x.push_back(static_cast<TypeParam>(std::sin(i)));
+  const auto size = static_cast<std::int64_t>(x.size());
+  EXPECT_EQ(norms(x.data(), size).sum_of_squares, norms(x.data(), size, {.run = backwards}).sum_of_squares);
+}
+
+TYPED_TEST(NormsByHand, FindOneBadEntryAnywhere) {
+  constexpr TypeParam infinity = std::numeric_limits<TypeParam>::infinity();
+  std::vector<TypeParam> x(40'001, TypeParam(-2));
+  const auto size = static_cast<std::int64_t>(x.size());
+  EXPECT_TRUE(is_within(x.data(), size, 2.0));
+  EXPECT_FALSE(is_within(x.data(), size, 1.75));
+  for (const std::size_t place : {std::size_t{0}, std::size_t{4'097}, std::size_t{16'384}, x.size() - 1}) {
+    for (const TypeParam bad : {std::numeric_limits<TypeParam>::quiet_NaN(), infinity, -infinity}) {
+      x[place] = bad;
+      EXPECT_FALSE(norms(x.data(), size).finite) << place;
+      EXPECT_FALSE(is_within(x.data(), size, 1e300)) << place;
+    }
+    x[place] = TypeParam(3);
+    EXPECT_EQ(norms(x.data(), size).largest, 3.0) << place;
+    EXPECT_TRUE(norms(x.data(), size).finite) << place;
+    EXPECT_FALSE(is_within(x.data(), size, 2.5)) << place;
+    EXPECT_TRUE(is_within(x.data(), size, 3.0)) << place;
+    x[place] = TypeParam(-2);
   }
 }
 
-TEST(Norms, FindWhatIsNotFiniteAnywhere) {
-  for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
-    auto values = torch::full({200'001}, std::numeric_limits<float>::max(), dtype);
-    EXPECT_TRUE(kernels::is_finite(values));
-    for (const std::int64_t place : {0, 1, 4'096, 8'192, 12'288, 16'384, 99'999, 199'999, 200'000}) {
-      for (const double bad :
-           {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
-        auto damaged = values.clone();
-        damaged[place] = bad;
-        EXPECT_FALSE(kernels::is_finite(damaged)) << place << ' ' << bad;
-        EXPECT_FALSE(kernels::norms(damaged).finite) << place << ' ' << bad;
-        EXPECT_FALSE(kernels::is_finite(damaged.view({1, -1}).t())) << place << ' ' << bad;
-      }
-    }
-  }
-  EXPECT_TRUE(kernels::is_finite(torch::zeros({0})));
-  // Neither contiguous nor float32: by way of the norms.
-  EXPECT_FALSE(kernels::is_finite(torch::full({4, 6}, NAN).slice(1, 0, 6, 2)));
-  EXPECT_FALSE(kernels::is_finite(torch::full({4}, NAN, torch::kBFloat16)));
-}
-
-TEST(Norms, SeeOneEntryBeyondALimitAnywhere) {
-  for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
-    for (const std::int64_t place : {0, 15, 16384, 40000}) {
-      torch::Tensor x = torch::full({40001}, -2.0, dtype);
-      EXPECT_TRUE(kernels::is_within(x, 2.0));
-      x[place] = 2.5;
-      EXPECT_FALSE(kernels::is_within(x, 2.0)) << place;
-      EXPECT_TRUE(kernels::is_within(x, 2.5)) << place;
-      EXPECT_TRUE(kernels::is_within(x, 1e300)) << "a limit beyond float32 is none";
-      x[place] = NAN;
-      EXPECT_FALSE(kernels::is_within(x, 1e300)) << place;
-    }
-  }
-  EXPECT_FALSE(kernels::is_within(torch::full({4}, 3.0, torch::kBFloat16), 2.0));
+TEST(NormsByHand, ASumThatOverflowsIsFinite) {
+  const std::vector<double> x(3, 1e200);
+  EXPECT_TRUE(norms(x.data(), 3).finite);
+  EXPECT_EQ(norms(x.data(), 3).largest, 1e200);
 }
 
 }  // namespace
-}  // namespace lehi::testing
+}  // namespace lehi::kernels

@@ -9,11 +9,11 @@
 
 #include <memory>
 
-#include "kernels/cross_entropy.h"
 #include "kernels/draws.h"
-#include "kernels/elementwise.h"
 #include "lehi/lehi.h"
 #include "loss/plain_losses.h"
+#include "ops/cross_entropy.h"
+#include "ops/elementwise.h"
 #include "support/support.h"
 
 namespace lehi::testing {
@@ -203,11 +203,11 @@ std::string elementwise_property() {
   trouble = rows_are_independent(*c.loss, p, y, request, found, static_cast<double>(size));
   if (!trouble.empty()) return trouble;
 
-  kernels::ElementwiseTask task = {p.contiguous(), y.contiguous(), outputs, probe, request.key};
+  ops::ElementwiseTask task = {p.contiguous(), y.contiguous(), outputs, probe, request.key};
   const auto fresh = [&] { return torch::full(sizes, 77.0, dtype); };
   const Tensor plain_u = fresh();
   const Tensor plain_v = fresh();
-  const auto plain = kernels::elementwise_plain(c.formula, task, plain_u, plain_v);
+  const auto plain = ops::elementwise_plain(c.formula, task, plain_u, plain_v);
   if (std::abs(plain.sum - found.sum) > 1e-12 * size + 1e-300) return "the ATen path has another value";
   return compare("u of the ATen path", plain_u, u, 10 * rounding,
                  [&](std::size_t i) { return 1e-14 * points[i].slope_size + least; });

@@ -8,8 +8,8 @@
 #include "bench/difference.h"
 #include "bench/session.h"
 #include "bench/streams.h"
-#include "kernels/cross_entropy.h"
 #include "lehi/cross_entropy.h"
+#include "ops/cross_entropy.h"
 
 namespace lehi::bench {
 namespace {
@@ -49,9 +49,9 @@ double loss_difference(const Evaluation& ours, const Tensor& logits, const Tenso
     u = theirs.u * rows;
     v = theirs.v;
   } else {
-    kernels::CrossEntropyTask task{.logits = exact, .targets = last(targets), .probe = probe};
+    ops::CrossEntropyTask task{.logits = exact, .targets = last(targets), .probe = probe};
     task.key.first_row = static_cast<std::uint64_t>(logits.size(0) - rows);
-    kernels::cross_entropy_plain(task, u, v);
+    ops::cross_entropy_plain(task, u, v);
   }
   return largest_difference({last(ours.gradient), last(ours.probe)}, {u, v});
 }

@@ -1,6 +1,8 @@
 // The weight update of 124 million float32 weights in GPT-2 small's shapes: the sweeps over all parameters alone, and
 // lehi::Optimizer with all that it does around them (norms, the search for numbers that are not finite). Rules with a
 // probe get one at every step, the dearer case.
+#include "ops/update.h"
+
 #include <torch/optim/adamw.h>
 
 #include <array>
@@ -99,12 +101,12 @@ class Sweeps {
   }
 
   void run() const {
-    for (const auto& tensors : tensors_) kernels::update(tensors, coefficients_);
+    for (const auto& tensors : tensors_) ops::update(tensors, coefficients_);
   }
 
  private:
   kernels::UpdateCoefficients coefficients_;
-  std::vector<kernels::UpdateTensors> tensors_;
+  std::vector<ops::UpdateTensors> tensors_;
 };
 
 void give_gradients(const Arrays& arrays) {

@@ -1,9 +1,9 @@
 #include "kernels/cross_entropy.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -16,18 +16,7 @@ namespace lehi::kernels {
 namespace {
 
 template <class T>
-struct Rows {
-  const T* logits = nullptr;
-  std::int64_t classes = 0;
-  const std::int64_t* indices = nullptr;  // or
-  const T* probabilities = nullptr;
-  const double* weights = nullptr;  // never null: ones without class weights
-  double smoothing = 0.0;
-  std::int64_t ignore_index = 0;
-  Probe probe = Probe::gradient;
-  Scale scale = Scale::sqrt_n;
-  T* gradient = nullptr;
-  T* second = nullptr;
+struct Rows : CrossEntropyBatch<T> {
   bool past_cache = false;
 };
 
@@ -137,12 +126,12 @@ LEHI_INLINE RowTarget soft_target(const Softmax& s, const T* p, const double* a,
 
 template <class T>
 LEHI_INLINE RowTarget target_of(const Rows<T>& rows, std::int64_t row, const Softmax& s, const T* p, double* a, T* u) {
-  const double even = rows.smoothing / static_cast<double>(s.classes);
-  const double kept = 1.0 - rows.smoothing;
-  const double* w = rows.weights;
+  const double even = rows.label_smoothing / static_cast<double>(s.classes);
+  const double kept = 1.0 - rows.label_smoothing;
+  const double* w = rows.class_weights;
   if (rows.indices != nullptr) {
     const std::int64_t y = rows.indices[row];
-    if (rows.smoothing == 0.0) return hard_target(s, p, y, w[y], u);
+    if (rows.label_smoothing == 0.0) return hard_target(s, p, y, w[y], u);
     for (std::int64_t i = 0; i < s.classes; ++i) a[i] = w[i] * even;
     a[y] = w[y] * (kept + even);
   } else {
@@ -249,8 +238,8 @@ template <class T>
 LEHI_CLONES RowResult run_row(const Rows<T>& rows, std::int64_t row, const Draws& draws, Scratch& scratch) {
   const std::int64_t classes = rows.classes;
   const T* p = rows.logits + row * classes;
-  T* u = rows.gradient + row * classes;
-  T* v = rows.second == nullptr ? nullptr : rows.second + row * classes;
+  T* u = rows.u + row * classes;
+  T* v = rows.v == nullptr ? nullptr : rows.v + row * classes;
   if (!all_finite(p, classes)) return {0.0, 0.0, false};
   if (rows.indices != nullptr && rows.indices[row] == rows.ignore_index) {
     std::fill(u, u + classes, T{0});
@@ -276,22 +265,22 @@ LEHI_CLONES RowResult run_row(const Rows<T>& rows, std::int64_t row, const Draws
   } else if (rows.probe == Probe::sampled_label) {
     sampled_label(s, factor, draws.uniform(row, 0), v);
   }
-  return {target.loss, rows.indices != nullptr ? rows.weights[rows.indices[row]] : 1.0, true};
+  return {target.loss, rows.indices != nullptr ? rows.class_weights[rows.indices[row]] : 1.0, true};
 }
 
 // The same in float32, of a row that cross_entropy_wide.h is for; nothing where float32 is not enough.
 std::optional<RowResult> run_wide_row(const Rows<float>& rows, std::int64_t row, const Draws& draws,
                                       std::vector<float>& scratch) {
   const std::int64_t y = rows.indices[row];
-  const double c = rows.weights[y];
+  const double c = rows.class_weights[y];
   WideRow wide;
   wide.logits = rows.logits + row * rows.classes;
   wide.classes = rows.classes;
   wide.target = y;
   wide.weight = c;
   wide.factor = rows.scale == Scale::mean ? c : std::sqrt(c);
-  wide.gradient = rows.gradient + row * rows.classes;
-  wide.second = rows.second == nullptr ? nullptr : rows.second + row * rows.classes;
+  wide.gradient = rows.u + row * rows.classes;
+  wide.second = rows.v == nullptr ? nullptr : rows.v + row * rows.classes;
   scratch.resize(static_cast<std::size_t>(rows.classes));
   wide.scratch = scratch.data();
   wide.past_cache = rows.past_cache;
@@ -301,35 +290,28 @@ std::optional<RowResult> run_wide_row(const Rows<float>& rows, std::int64_t row,
 }
 
 bool is_wide(const Rows<float>& rows, std::int64_t row) {
-  if (rows.classes < wide_classes || rows.indices == nullptr || rows.smoothing != 0.0) return false;
+  if (rows.classes < wide_classes || rows.indices == nullptr || rows.label_smoothing != 0.0) return false;
   const std::int64_t y = rows.indices[row];
-  return wide_probe(rows.probe) && y != rows.ignore_index && rows.weights[y] > 0.0;
+  return wide_probe(rows.probe) && y != rows.ignore_index && rows.class_weights[y] > 0.0;
 }
 
 template <class T>
-CrossEntropyResult run(const CrossEntropyTask& task, const torch::Tensor& gradient, const torch::Tensor& probe) {
-  Rows<T> rows;
-  rows.logits = task.logits.data_ptr<T>();
-  rows.classes = task.logits.size(1);
-  rows.indices = task.has_indices() ? task.targets.data_ptr<std::int64_t>() : nullptr;
-  rows.probabilities = task.has_indices() ? nullptr : task.targets.data_ptr<T>();
-  const torch::Tensor weights =
-      task.class_weights.defined() ? task.class_weights : torch::ones({rows.classes}, torch::kFloat64);
-  rows.weights = weights.data_ptr<double>();
-  rows.smoothing = task.label_smoothing;
-  rows.ignore_index = task.ignore_index;
-  rows.probe = task.probe;
-  rows.scale = task.scale;
-  rows.gradient = gradient.data_ptr<T>();
-  rows.second = task.probe == Probe::gradient ? nullptr : probe.data_ptr<T>();
+CrossEntropyResult run(const CrossEntropyBatch<T>& batch, const ParallelFor& parallel) {
+  Rows<T> rows{batch};
+  std::vector<double> ones;
+  if (rows.class_weights == nullptr) {
+    ones.assign(static_cast<std::size_t>(rows.classes), 1.0);
+    rows.class_weights = ones.data();
+  }
+  if (rows.probe == Probe::gradient) rows.v = nullptr;
+  const std::int64_t outputs = rows.v == nullptr ? 1 : 2;
+  const std::int64_t bytes = rows.rows * rows.classes * static_cast<std::int64_t>(sizeof(T));
+  rows.past_cache = can_write_past_cache() && bytes * outputs > cache_bytes;
 
-  const std::int64_t outputs = rows.second == nullptr ? 1 : 2;
-  rows.past_cache = can_write_past_cache() && static_cast<std::int64_t>(task.logits.nbytes()) * outputs > cache_bytes;
-
-  const Draws draws(task.key);
-  std::vector<RowResult> results(static_cast<std::size_t>(task.logits.size(0)));
+  const Draws draws(rows.key);
+  std::vector<RowResult> results(static_cast<std::size_t>(rows.rows));
   const std::int64_t grain = std::max<std::int64_t>(1, 4096 / rows.classes);
-  at::parallel_for(0, task.logits.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel(rows.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     std::optional<Scratch> scratch;
     std::vector<float> wide_scratch;
     for (std::int64_t row = begin; row < end; ++row) {
@@ -356,10 +338,12 @@ CrossEntropyResult run(const CrossEntropyTask& task, const torch::Tensor& gradie
 
 }  // namespace
 
-CrossEntropyResult cross_entropy(const CrossEntropyTask& task, const torch::Tensor& gradient,
-                                 const torch::Tensor& probe) {
-  if (task.logits.scalar_type() == torch::kFloat32) return run<float>(task, gradient, probe);
-  return run<double>(task, gradient, probe);
+CrossEntropyResult cross_entropy(const CrossEntropyBatch<float>& batch, const ParallelFor& parallel) {
+  return run(batch, parallel);
+}
+
+CrossEntropyResult cross_entropy(const CrossEntropyBatch<double>& batch, const ParallelFor& parallel) {
+  return run(batch, parallel);
 }
 
 }  // namespace lehi::kernels

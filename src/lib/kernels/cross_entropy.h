@@ -1,8 +1,8 @@
-// Softmax cross-entropy (the formulas are in lehi/cross_entropy.h): value, u and v of every row in one pass, and the
-// plain ATen version that says the same.
+// Softmax cross-entropy (the formulas are in lehi/cross_entropy.h): value, u and v of every row in one pass.
 //
-// Both compute in float64 whatever the tensors hold, and refer the exponentials to the second largest logit. With m >=
-// p2 the two largest logits, f_i = exp(p_i - p2), g = exp(p2 - m), B = sum of f without the largest class, Z = 1 + g B:
+// The kernel and its plain ATen version (ops/cross_entropy_plain.cpp) compute in float64 whatever the arrays hold, and
+// refer the exponentials to the second largest logit. With m >= p2 the two largest logits, f_i = exp(p_i - p2), g =
+// exp(p2 - m), B = sum of f without the largest class, Z = 1 + g B:
 //
 //   s_top = 1/Z, 1 - s_top = g B / Z, s_i = g f_i / Z, 1 - s_i = (Z - g f_i) / Z       no subtraction loses digits
 //
@@ -13,41 +13,39 @@
 // result; the one that makes d of the third largest class 0 makes v exactly 0 at equal logits.
 #pragma once
 
-#include <torch/types.h>
-
 #include <cstdint>
 
+#include "kernels/parallel.h"
 #include "lehi/probe.h"
 
 namespace lehi::kernels {
 
-/// All tensors are contiguous, targets checked by the caller.
-struct CrossEntropyTask {
-  torch::Tensor logits;         ///< [rows, classes], float32 or float64, on any device
-  torch::Tensor targets;        ///< [rows] int64, or [rows, classes] of the logits' dtype
-  torch::Tensor class_weights;  ///< [classes] float64 on the logits' device, or undefined: all 1
+/// Input and output arrays, row by row. Targets are valid: class indices in range or ignore_index.
+template <class T>
+struct CrossEntropyBatch {
+  const T* logits = nullptr;  ///< [rows, classes]
+  std::int64_t rows = 0;
+  std::int64_t classes = 0;
+  const std::int64_t* indices = nullptr;  ///< [rows]: targets are class indices, or
+  const T* probabilities = nullptr;       ///< [rows, classes]: targets are probabilities
+  const double* class_weights = nullptr;  ///< [classes]; null: all 1
   double label_smoothing = 0.0;
   std::int64_t ignore_index = -100;
   Probe probe = Probe::gradient;
   Scale scale = Scale::sqrt_n;
   RandomKey key = {};
-
-  bool has_indices() const { return targets.dim() == 1; }
+  T* u = nullptr;  ///< [rows, classes]
+  T* v = nullptr;  ///< [rows, classes]; may be null with Probe::gradient
 };
 
 struct CrossEntropyResult {
   double sum = 0.0;
   double count = 0.0;
-  bool finite = true;  ///< false when a logit is NaN or infinite: the rest then means nothing
+  bool finite = true;  ///< false when a logit is NaN or infinite; everything else is then unspecified
 };
 
-/// Writes u into `gradient` and, unless the probe is `gradient`, v into `probe`; both have the logits' shape and dtype.
-CrossEntropyResult cross_entropy(const CrossEntropyTask& task, const torch::Tensor& gradient,
-                                 const torch::Tensor& probe);  // CPU only
-CrossEntropyResult cross_entropy_plain(const CrossEntropyTask& task, const torch::Tensor& gradient,
-                                       const torch::Tensor& probe);
-
-/// a_i = w_i y_i of every row, smoothing and class weights included, float64 [rows, classes]; ignored rows are 0.
-torch::Tensor weighted_targets(const CrossEntropyTask& task);
+/// Writes u and, unless the probe is `gradient`, v.
+CrossEntropyResult cross_entropy(const CrossEntropyBatch<float>& batch, const ParallelFor& parallel = {});
+CrossEntropyResult cross_entropy(const CrossEntropyBatch<double>& batch, const ParallelFor& parallel = {});
 
 }  // namespace lehi::kernels

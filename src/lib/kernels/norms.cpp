@@ -1,7 +1,5 @@
 #include "kernels/norms.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -58,11 +56,11 @@ LEHI_CLONES Norms chunk_norms(const T* x, std::int64_t size) {
 }
 
 template <class T>
-Norms contiguous_norms(const T* x, std::int64_t size) {
+Norms norms_of(const T* x, std::int64_t size, const ParallelFor& parallel) {
   const std::int64_t chunks = (size + chunk - 1) / chunk;
   if (chunks <= 1) return chunk_norms(x, size);
   std::vector<Norms> parts(static_cast<std::size_t>(chunks));
-  at::parallel_for(0, chunks, 4, [&](std::int64_t begin, std::int64_t end) {
+  parallel(chunks, 4, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       parts[static_cast<std::size_t>(i)] = chunk_norms(x + i * chunk, std::min(chunk, size - i * chunk));
     }
@@ -85,10 +83,10 @@ LEHI_CLONES bool chunk_is_within(const T* x, std::int64_t size, T limit) {
 }
 
 template <class T>
-bool contiguous_is_within(const T* x, std::int64_t size, double limit) {
+bool all_within(const T* x, std::int64_t size, double limit, const ParallelFor& parallel) {
   const T nearest = static_cast<T>(std::min(limit, static_cast<double>(std::numeric_limits<T>::max())));
   std::atomic<bool> within = true;
-  at::parallel_for(0, size, 4 * chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel(size, 4 * chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end && within; i += chunk) {
       if (!chunk_is_within(x + i, std::min(chunk, end - i), nearest)) within = false;
     }
@@ -98,30 +96,15 @@ bool contiguous_is_within(const T* x, std::int64_t size, double limit) {
 
 }  // namespace
 
-bool is_within(const torch::Tensor& tensor, double limit) {
-  if (tensor.is_cpu() && tensor.is_contiguous()) {
-    if (tensor.scalar_type() == torch::kFloat32) {
-      return contiguous_is_within(tensor.data_ptr<float>(), tensor.numel(), limit);
-    }
-    if (tensor.scalar_type() == torch::kFloat64) {
-      return contiguous_is_within(tensor.data_ptr<double>(), tensor.numel(), limit);
-    }
-  }
-  const Norms found = norms(tensor);
-  return found.finite && found.largest <= limit;
+Norms norms(const float* x, std::int64_t size, const ParallelFor& parallel) { return norms_of(x, size, parallel); }
+Norms norms(const double* x, std::int64_t size, const ParallelFor& parallel) { return norms_of(x, size, parallel); }
+
+bool is_within(const float* x, std::int64_t size, double limit, const ParallelFor& parallel) {
+  return all_within(x, size, limit, parallel);
 }
 
-bool is_finite(const torch::Tensor& tensor) { return is_within(tensor, std::numeric_limits<double>::max()); }
-
-Norms norms(const torch::Tensor& tensor) {
-  const torch::NoGradGuard no_grad;
-  auto values = tensor.detach();
-  const auto dtype = values.scalar_type();
-  if (!values.device().is_cpu() || !values.is_contiguous() || (dtype != torch::kFloat32 && dtype != torch::kFloat64)) {
-    values = values.to(torch::kCPU, torch::promote_types(dtype, torch::kFloat32)).contiguous();
-  }
-  if (values.scalar_type() == torch::kFloat32) return contiguous_norms(values.data_ptr<float>(), values.numel());
-  return contiguous_norms(values.data_ptr<double>(), values.numel());
+bool is_within(const double* x, std::int64_t size, double limit, const ParallelFor& parallel) {
+  return all_within(x, size, limit, parallel);
 }
 
 }  // namespace lehi::kernels

@@ -1,9 +1,8 @@
 #include "kernels/update.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "kernels/vector_math.h"
 
@@ -12,16 +11,6 @@ namespace {
 
 // Elements a thread takes at least: smaller parameters are not worth waking another thread.
 constexpr std::int64_t grain = 1 << 15;
-
-template <class T>
-struct Arrays {
-  T* w;
-  const T* g;
-  const T* s;
-  T* m;
-  T* v;
-  T* v_max;
-};
 
 template <class T>
 struct Scalars {
@@ -42,7 +31,7 @@ struct Scalars {
 };
 
 template <Feed feed, class T>
-LEHI_INLINE T fed_value(const Arrays<T>& a, const Scalars<T>& c, std::int64_t i, T g) {
+LEHI_INLINE T fed_value(const UpdateArrays<T>& a, const Scalars<T>& c, std::int64_t i, T g) {
   if constexpr (feed == Feed::gradient) return g * g;
   const T s = c.s_factor * a.s[i];
   if constexpr (feed == Feed::probe) return s * s;
@@ -56,7 +45,7 @@ LEHI_INLINE T quotient(T numerator, T denominator) {
 }
 
 template <Form form, Feed feed, bool has_m, bool has_max, class T>
-LEHI_CLONES void sweep(const Arrays<T>& a, const Scalars<T>& c, std::int64_t begin, std::int64_t end) {
+LEHI_CLONES void sweep(const UpdateArrays<T>& a, const Scalars<T>& c, std::int64_t begin, std::int64_t end) {
 #pragma GCC ivdep  // the arrays are different tensors
   for (std::int64_t i = begin; i < end; ++i) {
     const T g = c.g_factor * a.g[i];
@@ -94,7 +83,7 @@ LEHI_CLONES void sweep(const Arrays<T>& a, const Scalars<T>& c, std::int64_t beg
 }
 
 template <class T>
-using Sweep = void (*)(const Arrays<T>&, const Scalars<T>&, std::int64_t, std::int64_t);
+using Sweep = void (*)(const UpdateArrays<T>&, const Scalars<T>&, std::int64_t, std::int64_t);
 
 template <class T, Form form, Feed feed>
 Sweep<T> pick_state(bool has_m, bool has_max) {
@@ -116,7 +105,7 @@ Sweep<T> pick_feed(Feed feed, bool has_m, bool has_max) {
     case Feed::larger:
       return pick_state<T, form, Feed::larger>(has_m, has_max);
   }
-  TORCH_INTERNAL_ASSERT(false, "unknown feed");
+  throw std::logic_error("kernels::update: unknown feed");
 }
 
 template <class T>
@@ -133,47 +122,24 @@ Sweep<T> pick(Form form, Feed feed, bool has_m, bool has_max) {
     case Form::quotient:
       return pick_feed<T, Form::quotient>(feed, has_m, has_max);
   }
-  TORCH_INTERNAL_ASSERT(false, "unknown form");
+  throw std::logic_error("kernels::update: unknown form");
 }
 
 template <class T>
-T* pointer(const torch::Tensor& tensor) {
-  return tensor.defined() ? tensor.data_ptr<T>() : nullptr;
-}
-
-template <class T>
-void update_fused(const UpdateTensors& t, const UpdateCoefficients& c) {
-  const Arrays<T> arrays{pointer<T>(t.w), pointer<T>(t.g), pointer<T>(t.s),
-                         pointer<T>(t.m), pointer<T>(t.v), pointer<T>(t.v_max)};
+void update_all(const UpdateArrays<T>& arrays, const UpdateCoefficients& c, const ParallelFor& parallel) {
   const Scalars<T> scalars(c);
-  const Sweep<T> run = pick<T>(c.form, c.feed, t.m.defined(), t.v_max.defined());
-  at::parallel_for(0, t.w.numel(), grain,
-                   [&](std::int64_t begin, std::int64_t end) { run(arrays, scalars, begin, end); });
-}
-
-// Same element order in memory, so that index i means the same weight in all (contiguous, or channels-last throughout).
-bool fits(const torch::Tensor& tensor, const torch::Tensor& w) {
-  return !tensor.defined() ||
-         (tensor.device().is_cpu() && tensor.layout() == torch::kStrided && tensor.scalar_type() == w.scalar_type() &&
-          tensor.sizes() == w.sizes() && tensor.strides() == w.strides() && !tensor.is_neg());
+  const Sweep<T> run = pick<T>(c.form, c.feed, arrays.m != nullptr, arrays.v_max != nullptr);
+  parallel(arrays.size, grain, [&](std::int64_t begin, std::int64_t end) { run(arrays, scalars, begin, end); });
 }
 
 }  // namespace
 
-bool can_fuse(const UpdateTensors& t) {
-  const auto dtype = t.w.scalar_type();
-  return (dtype == torch::kFloat32 || dtype == torch::kFloat64) && fits(t.w, t.w) &&
-         t.w.is_non_overlapping_and_dense() && fits(t.g, t.w) && fits(t.s, t.w) && fits(t.m, t.w) && fits(t.v, t.w) &&
-         fits(t.v_max, t.w);
+void update(const UpdateArrays<float>& arrays, const UpdateCoefficients& coefficients, const ParallelFor& parallel) {
+  update_all(arrays, coefficients, parallel);
 }
 
-void update(const UpdateTensors& tensors, const UpdateCoefficients& coefficients) {
-  if (!can_fuse(tensors)) return update_plain(tensors, coefficients);
-  if (tensors.w.scalar_type() == torch::kFloat32) {
-    update_fused<float>(tensors, coefficients);
-  } else {
-    update_fused<double>(tensors, coefficients);
-  }
+void update(const UpdateArrays<double>& arrays, const UpdateCoefficients& coefficients, const ParallelFor& parallel) {
+  update_all(arrays, coefficients, parallel);
 }
 
 }  // namespace lehi::kernels

@@ -1,6 +1,7 @@
-// The weight update, one sweep over memory for every rule. A rule (src/lib/optim/coefficients.cpp) becomes a form and a
-// few scalars; this file knows nothing of learning rates or bias corrections.
+// The weight update, one sweep over memory for every rule. A rule (coefficients.h) becomes a form and a few scalars;
+// this file does not depend on learning rates or bias corrections.
 //
+// clang-format off
 //   g  <- g_factor g
 //   f  =  g^2, (s_factor s)^2, or a mix of the two                  Feed
 //   v  <- v_decay v + v_gain f;   v_max <- max(v_max, v)            unless Feed::nothing
@@ -12,16 +13,17 @@
 //   scaled      (m_rate m + g_rate g) / (v_scale sqrt(V) + eps)     adam, nadam, radam, rmsprop
 //   root_sum    m_rate m / sqrt(V + eps)                            adam-simplified
 //   clipped     m_rate clamp(m / (v_scale V + eps), -1, 1)          sophia
-//   linear      m_rate m + g_rate g                                 sgd, and radam's first steps (v is fed all the
-//   same) quotient    m <- m_decay m + g / (v_scale sqrt(V) + eps); m_rate m      rmsprop with momentum
+//   linear      m_rate m + g_rate g                                 sgd, and radam's first steps (v is fed all the same)
+//   quotient    m_rate m, with m <- m_decay m + g / (v_scale sqrt(V) + eps)         rmsprop with momentum
+// clang-format on
 //
-// A quotient whose denominator is 0 counts as 0 (eps = 0, and a v that is 0 or too small to be told from it: without a
-// scale a weight keeps still); clipped, it is m's sign.
+// A quotient with denominator 0 counts as 0 (eps = 0, and a v that is 0 or underflowed: such a weight does not change).
+// In the clipped form it is the sign of m.
 #pragma once
 
-#include <torch/types.h>
-
 #include <cstdint>
+
+#include "kernels/parallel.h"
 
 namespace lehi::kernels {
 
@@ -44,26 +46,23 @@ struct UpdateCoefficients {
   double eps = 0.0;
 };
 
-/// One parameter and its state. s is read only by a feed that names the probe; m, v and v_max may be undefined where
-/// the form does not use them. w, m, v and v_max are changed in place; g and s never are.
-struct UpdateTensors {
-  torch::Tensor w;
-  torch::Tensor g;
-  torch::Tensor s;
-  torch::Tensor m;
-  torch::Tensor v;
-  torch::Tensor v_max;
+/// One parameter and its state, each with `size` entries in one memory order. s is read only by a feed that uses the
+/// probe; m, v and v_max may be null where the form does not use them. w, m, v and v_max are changed in place.
+template <class T>
+struct UpdateArrays {
+  T* w = nullptr;
+  const T* g = nullptr;
+  const T* s = nullptr;
+  T* m = nullptr;
+  T* v = nullptr;
+  T* v_max = nullptr;
+  std::int64_t size = 0;
 };
 
-/// The fused sweep where it applies (dense CPU tensors of one memory order and one dtype, float32 or float64), else
-/// update_plain.
-void update(const UpdateTensors& tensors, const UpdateCoefficients& coefficients);
-
-/// The same in ATen operations: the reference, and the path of every other device, layout and dtype. State is computed
-/// in the dtype of m and v (at least float32) and rounded to w's at the end.
-void update_plain(const UpdateTensors& tensors, const UpdateCoefficients& coefficients);
-
-/// True when update() takes the fused sweep.
-bool can_fuse(const UpdateTensors& tensors);
+/// The equations above, computed in the arrays' precision.
+void update(const UpdateArrays<float>& arrays, const UpdateCoefficients& coefficients,
+            const ParallelFor& parallel = {});
+void update(const UpdateArrays<double>& arrays, const UpdateCoefficients& coefficients,
+            const ParallelFor& parallel = {});
 
 }  // namespace lehi::kernels

@@ -2,9 +2,9 @@
 
 #include <c10/util/Exception.h>
 
-#include "kernels/cross_entropy.h"
 #include "loss/checks.h"
 #include "loss/class_targets.h"
+#include "ops/cross_entropy.h"
 #include "runtime/message.h"
 
 namespace lehi {
@@ -28,9 +28,9 @@ torch::Tensor checked_weights(const torch::Tensor& given) {
   return weights;
 }
 
-kernels::CrossEntropyTask make_task(const CrossEntropyOptions& options, const torch::Tensor& predictions,
-                                    const torch::Tensor& targets, const ProbeRequest& request) {
-  kernels::CrossEntropyTask task;
+ops::CrossEntropyTask make_task(const CrossEntropyOptions& options, const torch::Tensor& predictions,
+                                const torch::Tensor& targets, const ProbeRequest& request) {
+  ops::CrossEntropyTask task;
   task.targets = checked_class_targets(options, predictions, targets);
   const std::int64_t classes = predictions.size(-1);
   task.logits = predictions.view({-1, classes});
@@ -64,13 +64,13 @@ bool CrossEntropy::supports(Probe /*probe*/) const { return true; }
 
 void CrossEntropy::compute(const torch::Tensor& predictions, const torch::Tensor& targets, const ProbeRequest& request,
                            Evaluation& out) const {
-  const kernels::CrossEntropyTask task = make_task(options_, predictions, targets, request);
+  const ops::CrossEntropyTask task = make_task(options_, predictions, targets, request);
   if (request.probe == Probe::imitation && task.logits.size(1) == 2) {
     TORCH_WARN_ONCE(
         "cross-entropy: with two classes the imitation probe is exactly 0, and LEHI becomes momentum with rate "
         "lr / sqrt(eps): use lehi::BinaryCrossEntropy on one logit, or another probe");
   }
-  const auto run = predictions.is_cpu() ? kernels::cross_entropy : kernels::cross_entropy_plain;
+  const auto run = predictions.is_cpu() ? ops::cross_entropy : ops::cross_entropy_plain;
   const torch::Tensor probe = out.probe.defined() ? out.probe.view(task.logits.sizes()) : torch::Tensor();
   const kernels::CrossEntropyResult result = run(task, out.gradient.view(task.logits.sizes()), probe);
   if (!result.finite) check_finite(name(), predictions);
@@ -88,8 +88,8 @@ torch::Tensor CrossEntropy::hessian(const torch::Tensor& predictions, const torc
   const torch::NoGradGuard no_grad;
   const torch::Tensor values = checked_predictions(*this, predictions, targets);
   const torch::Tensor diagonal = second_derivatives(values, targets).view({-1, values.size(-1)});
-  const kernels::CrossEntropyTask task = make_task(options_, values, targets.detach(), {});
-  const torch::Tensor c = kernels::weighted_targets(task).sum(-1).view({-1, 1, 1});
+  const ops::CrossEntropyTask task = make_task(options_, values, targets.detach(), {});
+  const torch::Tensor c = ops::weighted_targets(task).sum(-1).view({-1, 1, 1});
   const torch::Tensor s = torch::softmax(task.logits, -1, torch::kFloat64);
   torch::Tensor result = (-c * s.unsqueeze(2) * s.unsqueeze(1)).to(values.dtype());
   result.diagonal(0, 1, 2).copy_(diagonal);  // s (1 - s) without cancellation

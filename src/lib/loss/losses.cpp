@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "kernels/elementwise.h"
 #include "loss/checks.h"
+#include "ops/elementwise.h"
 #include "runtime/message.h"
 
 namespace lehi {
@@ -25,7 +25,7 @@ torch::Tensor checked_targets(const std::string& name, const torch::Tensor& pred
 }
 
 // Throws for what the kernel found.
-void check(const std::string& name, const kernels::ElementwiseFormula& formula, const kernels::ElementwiseTask& task,
+void check(const std::string& name, const kernels::ElementwiseFormula& formula, const ops::ElementwiseTask& task,
            const kernels::ElementwiseResult& result) {
   if (result.bad_prediction >= 0) check_finite(name, task.predictions);
   if (result.bad_target < 0) return;
@@ -48,14 +48,14 @@ bool ElementwiseLoss::supports(Probe probe) const {
 
 void ElementwiseLoss::compute(const torch::Tensor& predictions, const torch::Tensor& targets,
                               const ProbeRequest& request, Evaluation& out) const {
-  kernels::ElementwiseTask task;
+  ops::ElementwiseTask task;
   task.predictions = predictions;
   task.targets = checked_targets(name(), predictions, targets);
   task.outputs = row_shape(predictions).outputs;
   task.probe = request.probe;
   task.key = request.key;
   const kernels::ElementwiseFormula rule = formula();
-  const auto run = predictions.is_cpu() ? kernels::elementwise : kernels::elementwise_plain;
+  const auto run = predictions.is_cpu() ? ops::elementwise : ops::elementwise_plain;
   const kernels::ElementwiseResult result = run(rule, task, out.gradient, out.probe);
   check(name(), rule, task, result);
   out.sum = result.sum;
@@ -66,7 +66,7 @@ torch::Tensor ElementwiseLoss::second_derivatives(const torch::Tensor& predictio
                                                   const torch::Tensor& targets) const {
   const torch::Tensor values = checked_predictions(*this, predictions, targets);
   evaluate(values, targets);  // for its checks
-  return kernels::elementwise_second(formula(), values.cpu(), targets.detach().contiguous().cpu()).to(values.device());
+  return ops::elementwise_second(formula(), values.cpu(), targets.detach().contiguous().cpu()).to(values.device());
 }
 
 kernels::ElementwiseFormula MeanSquaredError::formula() const { return {kernels::SquaredError{}}; }

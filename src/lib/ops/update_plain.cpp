@@ -1,9 +1,14 @@
-// The update in ATen operations, line by line as in update.h.
-#include "kernels/update.h"
+// The update in ATen operations, line by line as in kernels/update.h.
+#include <c10/util/Exception.h>
 
-namespace lehi::kernels {
+#include "ops/update.h"
+
+namespace lehi::ops {
 namespace {
 
+using kernels::Feed;
+using kernels::Form;
+using kernels::UpdateCoefficients;
 using torch::Tensor;
 
 Tensor fed_value(const UpdateTensors& t, const UpdateCoefficients& c, const Tensor& g) {
@@ -61,4 +66,4 @@ void update_plain(const UpdateTensors& t, const UpdateCoefficients& c) {
   t.w.copy_(t.w.to(dtype) * c.w_decay - step_of(c, g, t.m, v));
 }
 
-}  // namespace lehi::kernels
+}  // namespace lehi::ops

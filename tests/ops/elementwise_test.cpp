@@ -1,5 +1,5 @@
 // The elementwise kernel against its plain ATen version: every formula, probe and dtype on odd sizes.
-#include "kernels/elementwise.h"
+#include "ops/elementwise.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,11 @@
 
 #include "support/support.h"
 
-namespace lehi::kernels {
+namespace lehi::ops {
 namespace {
 
+using kernels::ElementwiseFormula;
+using kernels::ElementwiseResult;
 using testing::relative_difference;
 using testing::same_bits;
 
@@ -22,10 +24,10 @@ struct Case {
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
-      {"mse", {SquaredError{}}, Case::any},           {"bce", {Logistic{}}, Case::unit},
-      {"huber", {HuberFormula{0.7}}, Case::any},      {"log-cosh", {LogCoshFormula{}}, Case::any},
-      {"poisson", {PoissonFormula{}}, Case::count},   {"hinge", {SquaredHingeFormula{}}, Case::sign},
-      {"focal", {FocalFormula{1.7, 0.3}}, Case::bit},
+      {"mse", {kernels::SquaredError{}}, Case::any},           {"bce", {kernels::Logistic{}}, Case::unit},
+      {"huber", {kernels::HuberFormula{0.7}}, Case::any},      {"log-cosh", {kernels::LogCoshFormula{}}, Case::any},
+      {"poisson", {kernels::PoissonFormula{}}, Case::count},   {"hinge", {kernels::SquaredHingeFormula{}}, Case::sign},
+      {"focal", {kernels::FocalFormula{1.7, 0.3}}, Case::bit},
   };
   return all;
 }
@@ -144,4 +146,4 @@ TEST(ElementwiseKernel, FindsTheFirstBadPredictionAndTarget) {
 }
 
 }  // namespace
-}  // namespace lehi::kernels
+}  // namespace lehi::ops

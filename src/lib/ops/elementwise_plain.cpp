@@ -4,23 +4,25 @@
 #include <cmath>
 #include <numbers>
 
-#include "kernels/elementwise.h"
+#include "ops/elementwise.h"
 
-namespace lehi::kernels {
+namespace lehi::ops {
 namespace {
 
+using kernels::Draws;
+using kernels::ElementwiseResult;
 using torch::Tensor;
 
 struct Tensors {
   Tensor value, slope, root, accepted;
 };
 
-Tensors plain(const SquaredError&, const Tensor& p, const Tensor& y) {
+Tensors plain(const kernels::SquaredError&, const Tensor& p, const Tensor& y) {
   const Tensor e = p - y;
   return {0.5 * e * e, e, torch::ones_like(e), torch::isfinite(y)};
 }
 
-Tensors plain(const Logistic&, const Tensor& p, const Tensor& y) {
+Tensors plain(const kernels::Logistic&, const Tensor& p, const Tensor& y) {
   const Tensor smaller = torch::sigmoid(-p.abs());
   const Tensor positive = p >= 0.0;
   return {torch::where(positive, p * (1.0 - y), -p * y) + torch::log1p(torch::exp(-p.abs())),
@@ -28,14 +30,14 @@ Tensors plain(const Logistic&, const Tensor& p, const Tensor& y) {
           (y >= 0.0) & (y <= 1.0)};
 }
 
-Tensors plain(const HuberFormula& f, const Tensor& p, const Tensor& y) {
+Tensors plain(const kernels::HuberFormula& f, const Tensor& p, const Tensor& y) {
   const Tensor e = p - y;
   const Tensor inside = e.abs() <= f.delta;
   return {torch::where(inside, 0.5 * e * e, f.delta * (e.abs() - 0.5 * f.delta)), e.clamp(-f.delta, f.delta),
           inside.to(e.dtype()), torch::isfinite(y)};
 }
 
-Tensors plain(const LogCoshFormula&, const Tensor& p, const Tensor& y) {
+Tensors plain(const kernels::LogCoshFormula&, const Tensor& p, const Tensor& y) {
   const Tensor e = p - y;
   const Tensor size = e.abs();
   const Tensor near = 0.5 * torch::log1p(torch::sinh(size.clamp_max(1.0)).square());
@@ -43,16 +45,16 @@ Tensors plain(const LogCoshFormula&, const Tensor& p, const Tensor& y) {
   return {torch::where(size < 1.0, near, far), torch::tanh(e), 1.0 / torch::cosh(e), torch::isfinite(y)};
 }
 
-Tensors plain(const PoissonFormula&, const Tensor& p, const Tensor& y) {
+Tensors plain(const kernels::PoissonFormula&, const Tensor& p, const Tensor& y) {
   return {torch::exp(p) - y * p, torch::exp(p) - y, torch::exp(0.5 * p), (y >= 0.0) & torch::isfinite(y)};
 }
 
-Tensors plain(const SquaredHingeFormula&, const Tensor& p, const Tensor& y) {
+Tensors plain(const kernels::SquaredHingeFormula&, const Tensor& p, const Tensor& y) {
   const Tensor margin = (1.0 - y * p).clamp_min(0.0);
   return {margin * margin, -2.0 * y * margin, (y * p < 1.0).to(p.dtype()) * std::numbers::sqrt2, y.abs() == 1.0};
 }
 
-Tensors plain(const FocalFormula& f, const Tensor& p, const Tensor& y) {
+Tensors plain(const kernels::FocalFormula& f, const Tensor& p, const Tensor& y) {
   const Tensor t = torch::where(y == 1.0, p, -p);
   const Tensor q = torch::sigmoid(t);
   const Tensor other = torch::sigmoid(-t);
@@ -106,9 +108,9 @@ ElementwiseResult run(const Formula& formula, const ElementwiseTask& task, const
 
 }  // namespace
 
-ElementwiseResult elementwise_plain(const ElementwiseFormula& formula, const ElementwiseTask& task,
+ElementwiseResult elementwise_plain(const kernels::ElementwiseFormula& formula, const ElementwiseTask& task,
                                     const torch::Tensor& gradient, const torch::Tensor& probe) {
   return std::visit([&](const auto& f) { return run(f, task, gradient, probe); }, formula.formula);
 }
 
-}  // namespace lehi::kernels
+}  // namespace lehi::ops

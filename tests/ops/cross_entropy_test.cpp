@@ -1,5 +1,5 @@
 // The cross-entropy kernel against its plain ATen version, and the same bits whatever the threads and micro-batches.
-#include "kernels/cross_entropy.h"
+#include "ops/cross_entropy.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,12 @@
 #include "kernels/cross_entropy_wide.h"
 #include "support/support.h"
 
-namespace lehi::kernels {
+namespace lehi::ops {
 namespace {
 
+using kernels::CrossEntropyResult;
+using kernels::wide_classes;
+using kernels::wide_probe;
 using testing::relative_difference;
 using testing::same_bits;
 
@@ -295,4 +298,4 @@ TEST(CrossEntropyKernel, SaysThatALogitIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace lehi::kernels
+}  // namespace lehi::ops

@@ -1,12 +1,14 @@
 // Cross-entropy as ATen expressions, for devices that the kernel does not serve and to check it against.
 #include <torch/types.h>
 
-#include "kernels/cross_entropy.h"
 #include "kernels/draws.h"
+#include "ops/cross_entropy.h"
 
-namespace lehi::kernels {
+namespace lehi::ops {
 namespace {
 
+using kernels::CrossEntropyResult;
+using kernels::Draws;
 using torch::Tensor;
 
 // Every row's softmax in the terms of the header; vectors are [rows, 1], f and the masks [rows, classes].
@@ -137,4 +139,4 @@ CrossEntropyResult cross_entropy_plain(const CrossEntropyTask& task, const Tenso
   return result;
 }
 
-}  // namespace lehi::kernels
+}  // namespace lehi::ops
