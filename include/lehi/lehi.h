@@ -1,8 +1,8 @@
-// lehi: curvature-aware optimizers for LibTorch. Include this, or only what you need.
+// lehi: curvature-aware optimizers for LibTorch. Include this, or only what you need. Not included: lehi/bound.h, the
+// published convergence bound.
 #pragma once
 
 #include "lehi/automatic.h"             // any loss function, differentiated for you
-#include "lehi/bound.h"                 // the published convergence bound
 #include "lehi/cross_entropy.h"         // softmax cross-entropy
 #include "lehi/curvature.h"             // exact Gauss-Newton diagonals of small networks
 #include "lehi/error.h"                 // NonFiniteError

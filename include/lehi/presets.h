@@ -13,8 +13,8 @@
 //   Sgd              gradient        every step           (none)            sgd                        torch::optim
 //   SophiaG          sampled-label   every 10             ema per refresh   sophia            mean     its authors
 //
-// Weight decay is decoupled in all of them (torch's Adam, NAdam, RAdam, RMSprop, Adagrad and SGD add it to g instead:
-// pass such a penalty as the regulariser of step()).
+// Weight decay is that of the optimizer followed: Adam, Amsgrad, Nadam, Radam, Adagrad, Rmsprop and Sgd add it to g
+// (Decay::coupled), the others subtract it from the weights (Decay::decoupled). The options' decay() changes that.
 #pragma once
 
 #include <utility>

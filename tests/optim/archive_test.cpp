@@ -145,6 +145,39 @@ TEST(Archive, AStateOfAnotherOptimizerIsRefused) {
   EXPECT_EQ(saved(lehi), before) << "a refused archive must leave the optimizer as it was";
 }
 
+TEST(Archive, AStateOfAnotherRecipeIsRefusedByItsPart) {
+  const auto problem = make_problem("logistic", torch::kFloat64);
+  const auto weights = fresh(problem.start);
+  Options ema = preset(Preset::lehi);
+  ema.recipe.accumulator = Accumulator::ema;  // v is smaller by 1 - beta2, under the same name
+  Optimizer original(weights, ema);
+  take_step(original, problem, weights, 1);
+  const auto copies = fresh(problem.start);
+  Lehi other(copies, LehiOptions(0.01));
+  take_step(other, problem, copies, 1);
+  const auto before = saved(other);
+  EXPECT_EQ(message_of([&] { load(other, saved(original)); }),
+            "the archive was saved with another recipe: accumulator=ema there, accumulator=running-sum here");
+  EXPECT_EQ(message_of([&] { other.load_named_state(original.named_state()); }),
+            "the optimizer's state was saved with another recipe: accumulator=ema there, accumulator=running-sum here");
+  EXPECT_EQ(saved(other), before) << "a rejected state must leave the optimizer as it was";
+}
+
+TEST(Archive, AStateOfVersion01HasNoRecipeAndIsTaken) {
+  const auto problem = make_problem("logistic", torch::kFloat64);
+  const auto weights = fresh(problem.start);
+  Lehi original(weights, LehiOptions(0.01));
+  for (std::int64_t step = 1; step <= 3; ++step) take_step(original, problem, weights, step);
+  auto state = original.named_state();
+  std::erase_if(state, [](const auto& entry) { return entry.first == "optimizer.recipe"; });
+  const auto copies = fresh(weights);
+  Lehi restored(copies, LehiOptions(0.01));
+  restored.load_named_state(state);
+  take_step(original, problem, weights, 4);
+  take_step(restored, problem, copies, 4);
+  EXPECT_TRUE(same_bits(flat(weights), flat(copies)));
+}
+
 TEST(Archive, AStateOfAnotherModelIsRefused) {
   const auto problem = make_problem("logistic", torch::kFloat64);
   const auto weights = fresh(problem.start);

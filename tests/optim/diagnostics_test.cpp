@@ -146,7 +146,7 @@ TEST(Diagnostics, CurvatureIsTheBiasCorrectedEstimate) {
   EXPECT_EQ(lehi.find_state(weights[0]), nullptr);
   for (std::int64_t step = 1; step <= 8; ++step) take_step(lehi, problem, weights, step);
   const auto* state = lehi.find_state(weights[0]);
-  EXPECT_EQ(state->covered, 10);
+  EXPECT_EQ(state->steps_covered, 10);
   EXPECT_EQ(state->step, 8);
   EXPECT_LE(relative_difference(lehi.curvature(weights[0]), state->v * 0.01 / (1 - std::pow(0.99, 10))), 1e-13);
 

@@ -94,22 +94,45 @@ TEST(Graph, ARegulariserEntersTheGradientOnly) {
   }
 }
 
-// torch's Adam adds its weight decay to g: the documented way to get it here is a regulariser.
-TEST(Graph, AnL2RegulariserIsTorchAdamsWeightDecay) {
+// The gradient of wd/2 |w|^2 is wd w: every preset with coupled decay takes the steps of that regulariser.
+TEST(Graph, AnL2RegulariserIsCoupledWeightDecay) {
+  const auto problem = make_problem("network", torch::kFloat64);
+  for (const auto kind : all_presets()) {
+    Options decaying = preset(kind);
+    if (decaying.recipe.decay != Decay::coupled) continue;
+    SCOPED_TRACE(decaying.name);
+    const Options plain = decaying;
+    decaying.group.weight_decay = 0.1;
+    const auto weights = fresh(problem.start);
+    const auto expected = fresh(problem.start);
+    Optimizer optimizer(weights, decaying);
+    Optimizer reference(expected, plain);
+    for (std::int64_t step = 1; step <= 50; ++step) {
+      take_step(optimizer, problem, weights, step);
+      auto penalty = torch::zeros({}, torch::kFloat64);
+      for (const auto& weight : expected) penalty = penalty + 0.05 * weight.square().sum();
+      reference.step({{problem.predict(expected, step), *problem.loss, problem.targets(step)}}, penalty);
+    }
+    expect_close(weights, flat(expected), 1e-12, 50);
+  }
+}
+
+// Terms are values: they can be stored, assigned and used again.
+TEST(Graph, TermsCanBeStoredAndAssigned) {
   const auto problem = make_problem("network", torch::kFloat64);
   const auto weights = fresh(problem.start);
   const auto expected = fresh(problem.start);
-  Adam optimizer(weights, AdamOptions(0.01));
-  torch::optim::Adam reference(expected, torch::optim::AdamOptions(0.01).weight_decay(0.1));
-  for (std::int64_t step = 1; step <= 50; ++step) {
-    auto penalty = torch::zeros({}, torch::kFloat64);
-    for (const auto& weight : weights) penalty = penalty + 0.05 * weight.square().sum();
-    optimizer.step({{problem.predict(weights, step), *problem.loss, problem.targets(step)}}, penalty);
-    reference.zero_grad();
-    problem.value_at(expected, step).backward();
-    reference.step();
+  Lehi optimizer(weights, LehiOptions(0.01));
+  Lehi reference(expected, LehiOptions(0.01));
+  std::vector<Term> terms;
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    const Term term(problem.predict(weights, step), *problem.loss, problem.targets(step));
+    if (terms.empty()) terms.push_back(term);
+    terms.front() = term;
+    optimizer.step(terms);
+    take_step(reference, problem, expected, step);
   }
-  expect_close(weights, flat(expected), 1e-12, 50);
+  EXPECT_TRUE(same_bits(flat(weights), flat(expected)));
 }
 
 // zero_grad(); backward(); step(): what a program written for torch's optimizers does.

@@ -110,7 +110,7 @@ TEST(NamedState, HasTheEntriesThatTheHeaderPromises) {
     return text;
   };
   const std::string own =
-      "optimizer.step optimizer.schedule_start optimizer.known_parameters layer.0.step layer.0.covered ";
+      "optimizer.step optimizer.schedule_start optimizer.known_parameters optimizer.recipe layer.0.step layer.0.covered ";
   EXPECT_EQ(names(LehiOptions(0.01)), own + "layer.0.m layer.0.v ");
   EXPECT_EQ(names(AmsgradOptions(0.01)), own + "layer.0.m layer.0.v layer.0.v_max ");
   EXPECT_EQ(names(NadamOptions(0.01)), own + "layer.0.m layer.0.v layer.0.momentum_product ");

@@ -34,7 +34,7 @@ struct Snapshot {
     for (const auto& weight : model.weights()) {
       const auto* state = optimizer.find_state(weight);
       steps.push_back(state == nullptr ? -1 : state->step);
-      steps.push_back(state == nullptr ? -1 : state->covered);
+      steps.push_back(state == nullptr ? -1 : state->steps_covered);
       tensors.push_back(weight.detach().clone());
       if (state == nullptr) continue;
       for (const auto& tensor : {state->m, state->v, state->v_max}) {

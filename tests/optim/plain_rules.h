@@ -1,5 +1,5 @@
 // The recipes of lehi/recipe.h once more, weight by weight in double, straight from the equations of its comments: an
-// independent check of the scalars that src/lib/optim/coefficients.cpp makes and of the kernels.
+// independent check of src/lib/plan (what a step needs, and its scalars) and of the kernels.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,31 @@ struct PlainCounts {
   double momentum_product = 1.0;
 };
 
+/// What the schedule asks of a step.
+struct PlainRefresh {
+  bool due = false;
+  bool use_gradient = false;
+  std::int64_t covers = 0;
+};
+
+/// As recipe.h says it, by counting the refreshes from the first step on.
+inline PlainRefresh plain_refresh(const Recipe& recipe, std::int64_t step) {
+  const Schedule& schedule = recipe.schedule;
+  PlainRefresh refresh;
+  std::int64_t before = 0;
+  for (std::int64_t k = 1; k <= step; ++k) {
+    const bool dense = k <= schedule.dense;
+    const bool due = dense || (k - schedule.dense - 1) % schedule.every == 0;
+    if (k == step && due) refresh = {true, schedule.alternate && before % 2 == 1, dense ? 1 : schedule.every};
+    before += due ? 1 : 0;
+  }
+  if (recipe.probe == Probe::gradient) refresh.use_gradient = true;
+  if (recipe.mix != Mix::none && !refresh.due) refresh = {true, true, 1};
+  return refresh;
+}
+
 /// What a step feeds: f = s^2, g^2 or a mix, or nothing.
-inline std::optional<double> plain_feed(const Recipe& recipe, const Refresh& refresh, double g, double s) {
+inline std::optional<double> plain_feed(const Recipe& recipe, const PlainRefresh& refresh, double g, double s) {
   if (recipe.rule == Rule::sgd || !refresh.due) return std::nullopt;
   if (refresh.use_gradient) return g * g;
   if (recipe.mix == Mix::sum) return s * s + g * g;
@@ -41,8 +64,8 @@ inline std::optional<double> plain_feed(const Recipe& recipe, const Refresh& ref
 inline double plain_quotient(double a, double b) { return b == 0.0 ? 0.0 : a / b; }
 
 /// One step of one row (B = 1); `counts` have counted it.
-inline void plain_step(const Recipe& recipe, const GroupOptions& o, const Refresh& refresh, const PlainCounts& counts,
-                       double g, double s, PlainWeight& x) {
+inline void plain_step(const Recipe& recipe, const GroupOptions& o, const PlainRefresh& refresh,
+                       const PlainCounts& counts, double g, double s, PlainWeight& x) {
   const auto k = static_cast<double>(counts.k);
   const auto t = static_cast<double>(counts.t);
   const auto n = static_cast<double>(refresh.covers);

@@ -44,14 +44,6 @@ GroupOptions draw_group(Rule rule) {
   return group;
 }
 
-// What the schedule asks of a step, as Optimizer's header and recipe.h say it.
-Refresh plain_refresh(const Recipe& recipe, std::int64_t step) {
-  Refresh refresh = refresh_at(recipe.schedule, step);
-  if (recipe.probe == Probe::gradient) refresh.use_gradient = true;
-  if (recipe.mix != Mix::none && !refresh.due) refresh = {.due = true, .use_gradient = true, .covers = 1};
-  return refresh;
-}
-
 // g and s of a step as they are given here, one pair a parameter; an undefined g: the parameter takes no part.
 struct Script {
   std::vector<Tensor> g;
@@ -112,7 +104,7 @@ std::string rule_property() {
   for (std::int64_t step = 1; step <= steps; ++step) {
     const Script script = {{as_weight(entries("g"), draw_one("layout of g", weight_layouts))}, {entries("s")}};
     take_scripted_step(optimizer, {w}, script);
-    const Refresh refresh = plain_refresh(options.recipe, step);
+    const PlainRefresh refresh = plain_refresh(options.recipe, step);
     ++counts.k;
     if (refresh.due) counts.t += refresh.covers;
     const auto k = static_cast<double>(counts.k);

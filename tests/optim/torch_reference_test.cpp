@@ -52,6 +52,21 @@ TEST(TorchReference, AdamWWithStrongDecayFollowsTorch) {
                    torch_optimizer<torch::optim::AdamW>(torch::optim::AdamWOptions(0.01).weight_decay(0.5)));
 }
 
+// In these weight decay is added to the gradient (Decay::coupled), as in torch.
+TEST(TorchReference, WeightDecayOfAdamAndItsKinFollowsTorch) {
+  expect_same_path(AdamOptions(0.01).weight_decay(0.2),
+                   torch_optimizer<torch::optim::Adam>(torch::optim::AdamOptions(0.01).weight_decay(0.2)));
+  expect_same_path(
+      AmsgradOptions(0.01).weight_decay(0.2),
+      torch_optimizer<torch::optim::Adam>(torch::optim::AdamOptions(0.01).weight_decay(0.2).amsgrad(true)));
+  expect_same_path(AdagradOptions(0.1).weight_decay(0.2),
+                   torch_optimizer<torch::optim::Adagrad>(torch::optim::AdagradOptions(0.1).weight_decay(0.2)));
+  expect_same_path(RmspropOptions(0.01).weight_decay(0.2),
+                   torch_optimizer<torch::optim::RMSprop>(torch::optim::RMSpropOptions(0.01).weight_decay(0.2)));
+  expect_same_path(SgdOptions(0.01).momentum(0.9).weight_decay(0.2),
+                   torch_optimizer<torch::optim::SGD>(torch::optim::SGDOptions(0.01).momentum(0.9).weight_decay(0.2)));
+}
+
 TEST(TorchReference, AdagradFollowsTorch) {
   expect_same_path(AdagradOptions(0.1), torch_optimizer<torch::optim::Adagrad>(torch::optim::AdagradOptions(0.1)));
 }

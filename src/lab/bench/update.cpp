@@ -15,7 +15,7 @@
 #include "lehi/cross_entropy.h"
 #include "lehi/presets.h"
 #include "model/gpt2.h"
-#include "optim/coefficients.h"
+#include "plan/coefficients.h"
 
 namespace lehi::bench {
 namespace {
@@ -81,15 +81,9 @@ class Sweeps {
  public:
   Sweeps(const Arrays& arrays, Preset which, double lr) {
     const Options options = updating(which, lr);
-    ParameterState state;
-    state.step = state.covered = 10;
-    coefficients_ = coefficients({.recipe = options.recipe,
-                                  .group = options.group,
-                                  .state = state,
-                                  .refresh = {.due = true, .covers = 1},
-                                  .count = 1.0,
-                                  .g_factor = 1.0,
-                                  .s_factor = 1.0});
+    const StepCounts counts{.step = 10, .steps_covered = 10};
+    coefficients_ = coefficients(
+        {.recipe = options.recipe, .numbers = options.group, .counts = counts, .plan = plan_step(options.recipe, 10)});
     for (std::size_t i = 0; i < arrays.weights.size(); ++i) {
       tensors_.push_back({.w = arrays.weights[i],
                           .g = arrays.gradients[i],
