@@ -53,7 +53,8 @@ ReportConfig parse_report(const Arguments& arguments) {
       "Examples:\n"
       "  lehi report runs/protein\n"
       "  lehi report runs/protein --out protein.html --svg figures --latex tables.tex\n"
-      "  lehi report runs/protein runs/mnist --markdown docs/reproduction.md --title 'The paper measured again'");
+      "  lehi report runs/protein runs/mnist --markdown docs/studies/reproduction.md "
+      "--title 'The paper measured again'");
   parse_arguments(app, arguments);
   std::set<std::string> seen;
   for (const auto& directory : config.directories) {

@@ -118,7 +118,8 @@ ScalingConfig parse_scaling(const Arguments& arguments) {
       ->check(CLI::Range(2, 1024));
   app.add_option("--parameters", config.parameters, "weights of the model; default: those of GPT-2 small")
       ->check(CLI::Range(1.0, 1e15));
-  app.add_option("--step-seconds", config.seconds, "an AdamW step on one rank; default: GPT-2 small in docs/scaling.md")
+  app.add_option("--step-seconds", config.seconds,
+                 "an AdamW step on one rank; default: GPT-2 small in docs/guides/scaling.md")
       ->check(CLI::Range(1e-9, 1e9));
   app.add_option("--latency-ms", milliseconds, "of a hop, instead of measuring; with --gigabytes")
       ->check(CLI::Range(1e-6, 1e6));

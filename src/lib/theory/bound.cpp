@@ -79,7 +79,7 @@ const char* bound_caveat() {
          "built "
          "from the same sequence, and for LEHI, whose v comes from a probe, a run that meets every assumption exceeds "
          "it "
-         "(docs/theory.md).";
+         "(docs/evidence/theory.md).";
 }
 
 }  // namespace lehi
