@@ -13,21 +13,22 @@
 namespace lehi::data {
 namespace {
 
-constexpr std::int64_t ahead = 4;           // rows
-constexpr std::size_t fetch_distance = 64;  // bytes, a cache line: rows are too short for the hardware to foresee
+// Rows are too short for the hardware's prefetcher.
+constexpr std::int64_t rows_ahead = 4;
+constexpr std::size_t cache_line = 64;  // bytes
 
-void fetch(const std::byte* row, std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes; at += fetch_distance) __builtin_prefetch(row + at);
+void prefetch(const std::byte* row, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += cache_line) __builtin_prefetch(row + at);
 }
 
-// Calls copy(i, its row's bytes) for each index, having checked them all.
+// Checks all indices, then calls copy(i, the row's memory, its size in bytes) for each.
 template <class Copy>
 void for_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tensor& to, torch::Dtype dtype,
               const Copy& copy) {
   if (from.dim() < 1 || !from.is_cpu() || !from.is_contiguous() || rows.dim() != 1 || !rows.is_cpu() ||
       rows.scalar_type() != torch::kInt64) {
     throw_invalid_argument(
-        "take_rows: expected a contiguous tensor with rows and a vector of int64 indices, both on the CPU");
+        "take_rows: expected a contiguous tensor of rows and a one-dimensional tensor of int64 indices, both on the CPU");
   }
   const std::int64_t count = rows.numel();
   const torch::Tensor contiguous = rows.contiguous();
@@ -45,9 +46,9 @@ void for_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tenso
   const std::size_t bytes = from.nbytes() / static_cast<std::size_t>(from.size(0));
   const auto* source = static_cast<const std::byte*>(from.data_ptr());
   const auto row = [&](std::int64_t i) { return source + static_cast<std::size_t>(index[i]) * bytes; };
-  for (std::int64_t i = 0; i < std::min(ahead, count); ++i) fetch(row(i), bytes);
+  for (std::int64_t i = 0; i < std::min(rows_ahead, count); ++i) prefetch(row(i), bytes);
   for (std::int64_t i = 0; i < count; ++i) {
-    if (i + ahead < count) fetch(row(i + ahead), bytes);
+    if (i + rows_ahead < count) prefetch(row(i + rows_ahead), bytes);
     copy(static_cast<std::size_t>(i), row(i), bytes);
   }
 }
