@@ -93,7 +93,7 @@ TEST(Csv, MissingAndNonFiniteValuesThrowWithLineAndColumn) {
 
 TEST(Csv, BrokenQuotesThrowWithTheLine) {
   EXPECT_THAT(csv_error("a,b\n1,\"x\n2,y\n"), StartsWith("t.csv line 2 has an opening quote"));
-  EXPECT_THAT(csv_error("a,b\n1,\"x\"y\n"), StartsWith("t.csv line 2 has text after a closing quote"));
+  EXPECT_THAT(csv_error("a,b\n1,\"x\"y\n"), StartsWith("t.csv line 2 has characters after a closing quote"));
   EXPECT_THAT(csv_error("a,b\n1,x\"y\n"), StartsWith("t.csv line 2 has a quote inside"));
 }
 

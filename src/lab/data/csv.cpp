@@ -89,7 +89,7 @@ class Scanner {
     }
     ++at_;
     if (!at_break(at_) && text_[at_] != ',')
-      throw_data_error("{} line {} has text after a closing quote", source_, line_);
+      throw_data_error("{} line {} has characters after a closing quote", source_, line_);
     return {text_.data() + start, (replace_doubled ? write : at_ - 1) - start};
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "kernels/vector_math.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr std::int64_t rows_ahead = 4;
 constexpr std::size_t cache_line = 64;  // bytes
 
-void prefetch(const std::byte* row, std::size_t bytes) {
+void prefetch(const std::uint8_t* row, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += cache_line) __builtin_prefetch(row + at);
 }
 
@@ -44,7 +45,7 @@ void for_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tenso
   if (from.numel() == 0 || count == 0) return;
 
   const std::size_t bytes = from.nbytes() / static_cast<std::size_t>(from.size(0));
-  const auto* source = static_cast<const std::byte*>(from.data_ptr());
+  const auto* source = static_cast<const std::uint8_t*>(from.data_ptr());
   const auto row = [&](std::int64_t i) { return source + static_cast<std::size_t>(index[i]) * bytes; };
   for (std::int64_t i = 0; i < std::min(rows_ahead, count); ++i) prefetch(row(i), bytes);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -65,8 +66,8 @@ void make_room(torch::Tensor& to, at::IntArrayRef sizes, torch::Dtype dtype) {
 }
 
 void take_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tensor& to) {
-  for_rows(from, rows, to, from.scalar_type(), [&](std::size_t i, const std::byte* row, std::size_t bytes) {
-    std::memcpy(static_cast<std::byte*>(to.data_ptr()) + i * bytes, row, bytes);
+  for_rows(from, rows, to, from.scalar_type(), [&](std::size_t i, const std::uint8_t* row, std::size_t bytes) {
+    std::memcpy(static_cast<std::uint8_t*>(to.data_ptr()) + i * bytes, row, bytes);
   });
 }
 
@@ -74,24 +75,23 @@ void take_rows(const torch::Tensor& from, const torch::Tensor& rows, ByteScale b
   if (from.scalar_type() != torch::kUInt8) {
     throw_invalid_argument("take_rows: expected uint8 to scale, not {}", c10::toString(from.scalar_type()));
   }
-  for_rows(from, rows, to, torch::kFloat32, [&](std::size_t i, const std::byte* row, std::size_t size) {
-    scale_bytes(reinterpret_cast<const std::uint8_t*>(row), size, bytes.scale, bytes.shift,
-                to.data_ptr<float>() + i * size);
+  for_rows(from, rows, to, torch::kFloat32, [&](std::size_t i, const std::uint8_t* row, std::size_t size) {
+    scale_bytes(row, size, bytes.scale, bytes.shift, to.data_ptr<float>() + i * size);
   });
 }
 
 void take_rows(const torch::Tensor& from, const torch::Tensor& rows, const ImageScale& image, torch::Tensor& to) {
   for_rows(as_images(from, image), rows, to, torch::kFloat32,
-           [&](std::size_t i, const std::byte* row, std::size_t size) {
-             scale_image(reinterpret_cast<const std::uint8_t*>(row), image, to.data_ptr<float>() + i * size);
+           [&](std::size_t i, const std::uint8_t* row, std::size_t size) {
+             scale_image(row, image, to.data_ptr<float>() + i * size);
            });
 }
 
 void use_large_pages(const torch::Tensor& fresh) {
-  constexpr std::uintptr_t page = 1U << 21U;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(fresh.data_ptr()) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<std::uintptr_t>(fresh.data_ptr()) + fresh.nbytes()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  constexpr std::size_t page = std::size_t{1} << 21U;
+  void* begin = fresh.data_ptr();
+  std::size_t bytes = fresh.nbytes();
+  if (std::align(page, page, begin, bytes) != nullptr) ::madvise(begin, bytes / page * page, MADV_HUGEPAGE);
 }
 
 torch::Tensor scaled(const torch::Tensor& values, ByteScale bytes) {

@@ -51,7 +51,7 @@ std::vector<fs::path> corpus_files(const CorpusRequest& request) {
 
 struct LoadedFiles {
   std::vector<TokenData> tokens;
-  std::int64_t vocabulary;
+  std::int64_t vocabulary = 0;
 };
 
 LoadedFiles load_files(const CorpusRequest& request, const std::vector<fs::path>& files) {

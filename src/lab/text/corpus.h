@@ -32,7 +32,7 @@ struct Corpus {
   TokenData train;
   std::optional<TokenData> validation;
   TokenData test;
-  std::int64_t vocabulary;           ///< the number of tokens of the vocabulary
+  std::int64_t vocabulary = 0;       ///< the number of tokens of the vocabulary
   std::vector<std::string> notices;  ///< deviations from the request, one sentence each
 };
 
