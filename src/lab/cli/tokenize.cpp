@@ -11,6 +11,7 @@
 #include "data/bytes.h"
 #include "data/error.h"
 #include "runtime/names.h"
+#include "text/documents.h"
 #include "text/encoder.h"
 #include "text/token_cache.h"
 #include "text/utf8.h"
