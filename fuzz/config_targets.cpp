@@ -14,9 +14,9 @@ namespace {
 void check_config(const train::RunConfig& config) {
   const auto text = train::to_toml(config);
   const auto again = accepted<ConfigError>([&] { return train::from_toml(text, "config.toml"); });
-  require(again.has_value(), "a configuration that was accepted is refused once written");
+  require(again.has_value(), "a configuration that was accepted is rejected after writing it");
   require(train::to_toml(*again) == text && train::difference(config, *again).empty(),
-          "a configuration changes when it is written and read");
+          "a configuration changes when written and read again");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Readers of the room data: tables, images, compressed files.
+// Readers of src/lab/data: tables, images, compressed files.
 #include <zlib.h>
 
 #include <algorithm>
@@ -26,12 +26,12 @@ void check_table(const data::Table& table) {
   const auto rows = static_cast<std::size_t>(table.rows());
   std::set<std::string> names;
   for (const auto& column : table.columns) {
-    require(!column.name.empty() && names.insert(column.name).second, "a column has no name of its own");
+    require(!column.name.empty() && names.insert(column.name).second, "a column has no name or the name of another");
     if (column.numeric()) {
       require(column.numbers().size() == rows, "a column is shorter than its table");
       for (const double number : column.numbers()) require(std::isfinite(number), "a number is not finite");
     } else {
-      require(column.texts().size() == rows, "a column is shorter than its table");
+      require(column.strings().size() == rows, "a column is shorter than its table");
     }
   }
   require(std::is_sorted(table.lines.begin(), table.lines.end()), "rows are not in the order of their lines");
@@ -44,10 +44,10 @@ bool all_finite(const torch::Tensor& values) {
 }
 
 template <class Read>
-std::string read_by(std::size_t most, Read read) {
+std::string read_all(std::size_t piece_size, Read read) {
   std::string bytes;
-  std::vector<char> piece(most);
-  while (const std::size_t count = read(piece.data(), most)) bytes.append(piece.data(), count);
+  std::vector<char> piece(piece_size);
+  while (const std::size_t count = read(piece.data(), piece_size)) bytes.append(piece.data(), count);
   return bytes;
 }
 
@@ -61,7 +61,7 @@ void fuzz_csv(std::string_view input) {
       accepted<DataError>([&] { return data::tabular_dataset(*table, table->columns.back().name, "", input.size()); });
   if (!dataset) return;
   require(dataset->train.inputs.size(0) + dataset->test.inputs.size(0) == table->rows(), "rows were lost");
-  require(dataset->train.inputs.size(1) == dataset->inputs, "the inputs' number is wrong");
+  require(dataset->train.inputs.size(1) == dataset->inputs, "the number of inputs is wrong");
   require(all_finite(dataset->train.inputs) && all_finite(dataset->test.inputs), "an input is not finite");
   require(all_finite(dataset->train.targets) && all_finite(dataset->test.targets), "a target is not finite");
 }
@@ -72,7 +72,7 @@ void fuzz_idx(std::string_view input) {
     const auto values = accepted<DataError>([&] { return data::read_idx(file, dimensions); });
     if (!values) continue;
     allow(static_cast<std::size_t>(values->numel()));
-    require(values->dim() == dimensions && values->numel() > 0, "the tensor has another shape than was asked for");
+    require(values->dim() == dimensions && values->numel() > 0, "the tensor does not have the requested shape");
   }
 }
 
@@ -82,13 +82,14 @@ void fuzz_cifar(std::string_view input) {
     const auto dataset = accepted<DataError>([&] { return data::cifar_dataset({file, {}, file}, classes); });
     if (!dataset) continue;
     const auto& targets = dataset->train.targets;
-    allow(2 * static_cast<std::size_t>(dataset->train.inputs.numel()));  // the same file, twice
-    require(targets.min().item<std::int64_t>() >= 0 && targets.max().item<std::int64_t>() < classes, "no such class");
+    allow(2 * static_cast<std::size_t>(dataset->train.inputs.numel()));  // the same file is read twice
+    require(targets.min().item<std::int64_t>() >= 0 && targets.max().item<std::int64_t>() < classes,
+            "a class is out of range");
     require(dataset->train.inputs.size(0) == targets.size(0), "images and classes differ in number");
   }
 }
 
-// Whole, in pieces of 7 bytes, and, where it is gzip, by zlib's own reader of files: all alike.
+// Reads the file at once, in pieces of 7 bytes, and, if it is gzip, with zlib's gzread(); the results must be equal.
 void fuzz_gzip(std::string_view input) {
   const auto file = input_file("packed", input);
   const auto whole = accepted<DataError>([&] { return data::read_bytes(file); });
@@ -96,18 +97,18 @@ void fuzz_gzip(std::string_view input) {
   allow(2 * whole->size());
   const auto pieces = accepted<DataError>([&] {
     data::ByteSource source(file, data::default_byte_limit);
-    return read_by(7, [&](char* to, std::size_t most) { return source.read(to, most); });
+    return read_all(7, [&](char* to, std::size_t size) { return source.read(to, size); });
   });
   require(pieces == whole, "a file read in pieces differs from the same file read whole");
   if (!input.starts_with("\x1f\x8b")) return;
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> zlib(gzopen(file.c_str(), "rb"), &gzclose);
-  require(zlib != nullptr, "zlib opens no file");
-  const auto theirs = read_by(65536, [&](char* to, std::size_t most) {
-    const int count = gzread(zlib.get(), to, static_cast<unsigned>(most));
-    require(count >= 0, "zlib refuses what is accepted here");
+  require(zlib != nullptr, "zlib can't open the file");
+  const auto expected = read_all(65536, [&](char* to, std::size_t size) {
+    const int count = gzread(zlib.get(), to, static_cast<unsigned>(size));
+    require(count >= 0, "zlib rejects a file that was accepted");
     return static_cast<std::size_t>(count);
   });
-  require(theirs == *whole, "zlib decompresses to other bytes");
+  require(expected == *whole, "zlib decompresses the file to other bytes");
 }
 
 }  // namespace lehi::fuzz

@@ -1,5 +1,5 @@
-// libFuzzer's entry points: LEHI_FUZZ_TARGET names the target. A finding ends the process as a crash does, so that
-// libFuzzer keeps the input.
+// libFuzzer's entry points. LEHI_FUZZ_TARGET names the target. A finding aborts the process like a crash, so libFuzzer
+// stores the input.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes are bytes
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): unsigned bytes to char
     lehi::fuzz::run_target(*chosen, {reinterpret_cast<const char*>(data), size});
   } catch (const std::exception& finding) {
     std::fprintf(stderr, "finding: %s\n", finding.what());

@@ -7,7 +7,7 @@
 namespace lehi::fuzz {
 namespace {
 
-// Castagnoli's polynomial, bit by bit.
+// CRC-32C (Castagnoli's polynomial), bit by bit.
 std::uint32_t plain_crc32c(std::string_view bytes) {
   std::uint32_t crc = 0xffffffff;
   for (const char byte : bytes) {
@@ -41,7 +41,7 @@ class Bytes {
       value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
-    throw Finding("a varint has no end");
+    throw Finding("a varint is too long");
   }
 
  private:
@@ -78,7 +78,7 @@ Field next_field(Bytes& message) {
 
 template <class T>
 T number_in(std::string_view bytes) {
-  require(bytes.size() == sizeof(T), "a number has another width");
+  require(bytes.size() == sizeof(T), "a number has the wrong size");
   T value{};
   std::memcpy(&value, bytes.data(), sizeof value);
   return value;

@@ -1,4 +1,4 @@
-// TensorBoard event files, read by their published format alone: nothing of the program's writer is used.
+// Reads TensorBoard event files according to their published format, without code of the program's writer.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Event {
   std::vector<EventScalar> scalars;
 };
 
-/// Throws Finding where the bytes are no whole file of events with right checksums.
+/// Throws Finding unless the bytes are a complete event file with correct checksums.
 std::vector<Event> read_events(std::string_view bytes);
 
 }  // namespace lehi::fuzz

@@ -19,11 +19,13 @@ class Folder {
  public:
   Folder() {
     auto name = (std::filesystem::temp_directory_path() / "lehi-fuzz-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for temporary files");
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create a temporary directory");
     path = name;
   }
   Folder(const Folder&) = delete;
+  Folder(Folder&&) = delete;
   Folder& operator=(const Folder&) = delete;
+  Folder& operator=(Folder&&) = delete;
   ~Folder() {
     std::error_code ignored;
     std::filesystem::remove_all(path, ignored);
@@ -50,13 +52,13 @@ void run_target(const Target& target, std::string_view input) {
   allowed_bytes = input.size();
   const Meter meter;
   target.run(input);
-  const std::size_t most = 2 * allowed_bytes + base_memory;
-  if (meter.peak() <= most) return;
+  const std::size_t limit = 2 * allowed_bytes + base_memory;
+  if (meter.peak() <= limit) return;
   throw Finding(target.name + ": " + std::to_string(meter.peak()) + " bytes were in use for an input of " +
-                std::to_string(allowed_bytes) + ", at most " + std::to_string(most) + " are allowed");
+                std::to_string(allowed_bytes) + "; the limit is " + std::to_string(limit));
 }
 
-// Unicode 15, table 3-7: the well-formed sequences, written out.
+// The well-formed sequences of Unicode 15, table 3-7.
 bool is_utf8(std::string_view bytes) {
   const auto in = [&](std::size_t at, int low, int high) {
     if (at >= bytes.size()) return false;
@@ -90,19 +92,19 @@ std::string sentence_fault(std::string_view text) {
   if (!is_utf8(text)) return "it is not UTF-8";
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte == 0x7f) return "it holds the control character " + std::to_string(byte);
-    if (byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0) return "it holds a control character of C1";
+    if (byte < 0x20 || byte == 0x7f) return "it has the control character " + std::to_string(byte);
+    if (byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0) return "it has a C1 control character";
   }
   return "";
 }
 
-void report_stray(const std::exception& error) {
-  throw Finding(std::string("an exception that nobody promised left: ") + typeid(error).name() + ": " + error.what());
+void report_unexpected(const std::exception& error) {
+  throw Finding(std::string("an undocumented exception was thrown: ") + typeid(error).name() + ": " + error.what());
 }
 
-void check_refusal(const std::exception& error) {
+void check_message(const std::exception& error) {
   const auto fault = sentence_fault(error.what());
-  if (!fault.empty()) throw Finding("a refusal is no sentence for a user: " + fault + ": " + error.what());
+  if (!fault.empty()) throw Finding("an error message is not one sentence for a user: " + fault + ": " + error.what());
 }
 
 const std::filesystem::path& own_folder() {
@@ -113,7 +115,8 @@ const std::filesystem::path& own_folder() {
 std::filesystem::path input_file(const std::string& name, std::string_view bytes) {
   auto path = own_folder() / name;
   std::error_code ignored;
-  std::filesystem::remove(path, ignored);  // a new file: ext4 writes a truncated one to the disk at every close
+  std::filesystem::remove(path,
+                          ignored);  // a new file is faster: ext4 writes a truncated one to disk when it is closed
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), &std::fclose);
   if (!file || (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size())) {
     throw std::runtime_error("cannot write " + path.string());

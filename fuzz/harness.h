@@ -1,8 +1,8 @@
-// What all fuzz targets stand on. A target takes bytes, hands them to one of the program's readers, and requires
-// more than that nothing crashes: only the errors that the reader promises may leave it, each with one sentence that is
-// fit for a terminal; what was read can be written and read again; memory stays within what the input's size allows.
+// Shared by all fuzz targets. A target passes bytes to one of the program's readers and requires more than that nothing
+// crashes: the reader throws only the exceptions that it documents, each with one sentence fit for a terminal; what was
+// read can be written and read again; memory stays within a limit that depends on the input's size.
 //
-// libFuzzer (driver.cpp) and the replay of the corpus (tests/fuzz) run the same table of targets.
+// libFuzzer (driver.cpp) and the replay of the corpus (tests/fuzz) use the same table of targets.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,13 @@
 
 namespace lehi::fuzz {
 
-/// A promise that was broken. Never a target's own business to catch.
+/// A requirement that was violated. Targets must not catch it.
 class Finding : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
+/// Throws Finding with the message `what` unless `holds`.
 void require(bool holds, const std::string& what);
 
 struct Target {
@@ -31,29 +32,31 @@ struct Target {
   void (*run)(std::string_view input);
 };
 
-/// All of them, in the order of their files.
+/// All targets, in the order of their files.
 const std::vector<Target>& targets();
-/// nullptr when there is none of that name.
+/// nullptr if there is no target of this name.
 const Target* find_target(std::string_view name);
 
-/// Runs one input; throws Finding where a promise is broken, also that of memory: at most 2 x (the input's size, or
-/// what allow() says) + 64 MiB at any moment.
+/// Runs one input; throws Finding if a requirement is violated. The memory in use must never exceed
+/// 2 x (the input's size, or the value of allow()) + 64 MiB.
 void run_target(const Target& target, std::string_view input);
 
-/// For inputs that rightly stand for more bytes than they have: compressed ones.
+/// Raises the memory limit, for inputs that legitimately expand, such as compressed ones.
 void allow(std::size_t bytes);
 
-/// What is wrong with an error's text as the one sentence that a user sees; "" when nothing is.
+/// Why a message is not one sentence fit for a terminal; "" if it is.
 std::string sentence_fault(std::string_view text);
 
-/// By a decoder of its own, so that it can judge the program's.
+/// Independent of the program's own UTF-8 decoder, so that it can check that one.
 bool is_utf8(std::string_view bytes);
 
-[[noreturn]] void report_stray(const std::exception& error);
-void check_refusal(const std::exception& error);
+/// Throws Finding for an exception of a type that the reader does not document.
+[[noreturn]] void report_unexpected(const std::exception& error);
+/// Throws Finding unless the exception's message is one sentence fit for a terminal.
+void check_message(const std::exception& error);
 
-/// What `read` returns, or nothing where it refused the input with one of Errors. Any other exception is a finding, and
-/// so is a refusal whose text is no sentence.
+/// The result of `read`, or nothing if it rejected the input with one of Errors. Any other exception is a finding, and
+/// so is a message that is not one sentence.
 template <class... Errors, class Read>
 auto accepted(Read&& read) -> std::optional<decltype(read())> {
   try {
@@ -61,19 +64,18 @@ auto accepted(Read&& read) -> std::optional<decltype(read())> {
   } catch (const Finding&) {
     throw;
   } catch (const std::exception& error) {
-    if (!((dynamic_cast<const Errors*>(&error) != nullptr) || ...)) report_stray(error);
-    check_refusal(error);
+    if (!((dynamic_cast<const Errors*>(&error) != nullptr) || ...)) report_unexpected(error);
+    check_message(error);
     return std::nullopt;
   }
 }
 
-/// A file of the process's own folder, with these bytes. Where TMPDIR is on a memory file system, it costs
-/// microseconds.
+/// Writes these bytes to a file in own_folder(). Takes microseconds if TMPDIR is on a file system in memory.
 std::filesystem::path input_file(const std::string& name, std::string_view bytes);
-/// That folder.
+/// A temporary directory of this process.
 const std::filesystem::path& own_folder();
 
-/// The parts of an input between lines that are "====".
+/// Splits an input at lines "====".
 std::vector<std::string_view> parts_of(std::string_view input);
 
 }  // namespace lehi::fuzz

@@ -14,12 +14,12 @@
 namespace {
 
 std::atomic<long long> in_use{0};
-std::atomic<long long> most_in_use{0};
+std::atomic<long long> peak_in_use{0};
 
 void count_more(std::size_t bytes) {
   const long long now = in_use.fetch_add(static_cast<long long>(bytes)) + static_cast<long long>(bytes);
-  long long most = most_in_use.load();
-  while (now > most && !most_in_use.compare_exchange_weak(most, now)) {
+  long long peak = peak_in_use.load();
+  while (now > peak && !peak_in_use.compare_exchange_weak(peak, now)) {
   }
 }
 
@@ -29,7 +29,7 @@ void count_less(std::size_t bytes) { in_use.fetch_sub(static_cast<long long>(byt
 
 #ifdef LEHI_FUZZ_SANITIZED
 
-// The sanitizer's allocator tells.
+// The sanitizer's allocator reports every allocation.
 extern "C" {
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, std::size_t),
                                               void (*on_free)(const volatile void*));
@@ -49,7 +49,7 @@ const int installed =
 
 #else
 
-// This executable's own malloc and free come before those of the C library, which do the work.
+// These definitions replace the C library's malloc and free; they count, then call the C library.
 #include <errno.h>   // NOLINT(modernize-deprecated-headers): these are C's functions
 #include <malloc.h>  // malloc_usable_size
 
@@ -84,7 +84,7 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
 void* realloc(void* memory, std::size_t bytes) {
   const std::size_t before = memory != nullptr ? malloc_usable_size(memory) : 0;
   void* moved = __libc_realloc(memory, bytes);
-  if (moved == nullptr && bytes > 0) return nullptr;  // the old memory stays
+  if (moved == nullptr && bytes > 0) return nullptr;  // the old memory is kept
   count_less(before);
   return counted(moved);
 }
@@ -100,8 +100,8 @@ void free(void* memory) {
 
 namespace lehi::fuzz {
 
-Meter::Meter() : begin_(in_use.load()) { most_in_use.store(begin_); }
+Meter::Meter() : begin_(in_use.load()) { peak_in_use.store(begin_); }
 
-std::size_t Meter::peak() const { return static_cast<std::size_t>(most_in_use.load() - begin_); }
+std::size_t Meter::peak() const { return static_cast<std::size_t>(peak_in_use.load() - begin_); }
 
 }  // namespace lehi::fuzz

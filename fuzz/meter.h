@@ -1,15 +1,15 @@
-// Counts the bytes that the process has allocated, by whatever way: operator new, malloc, LibTorch's aligned memory.
+// Counts the bytes that the process has allocated in any way: operator new, malloc, LibTorch's aligned memory.
 #pragma once
 
 #include <cstddef>
 
 namespace lehi::fuzz {
 
-/// From its construction on. One at a time.
+/// Measures from its construction on. Only one may exist at a time.
 class Meter {
  public:
   Meter();
-  /// The most bytes that were in use at once, beyond those at the beginning.
+  /// The largest number of bytes in use at once, minus those in use at construction.
   std::size_t peak() const;
 
  private:

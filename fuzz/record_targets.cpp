@@ -1,4 +1,4 @@
-// Readers of a run's and a study's records.
+// Readers of the records of runs and studies.
 #include <fmt/format.h>
 #include <torch/types.h>
 
@@ -36,12 +36,13 @@ const std::filesystem::path& own_checkpoint() {
   return path;
 }
 
-// The same document as its writer would have sealed it, so that what lies behind the checksums is reached too.
-std::optional<std::string> mended(std::string_view input, const std::string& sealed) {
+// The document with correct checksums, as its writer would have made them, so that the code behind the check is
+// reached.
+std::optional<std::string> with_checksum(std::string_view input, const std::string& valid_state) {
   auto document = json::parse(input.begin(), input.end(), nullptr, false);
   if (!document.is_object()) return {};
   document.erase("crc32c");
-  if (document.contains("files")) document["files"] = json::parse(sealed)["files"];
+  if (document.contains("files")) document["files"] = json::parse(valid_state)["files"];
   document["crc32c"] = fmt::format("{:08x}", train::crc32c(train::to_text(document)));
   return train::to_text(document);
 }
@@ -52,7 +53,7 @@ void load_with(std::string_view state) {
   if (found) require(found->model.size() == 1 && found->optimizer.size() == 1, "tensors were lost");
 }
 
-// Scalars as the events' documentation says: numbers under their path, null as NaN.
+// The scalars that a line must produce, as documented: numbers under their path, null as NaN.
 void collect_scalars(const json& object, const std::string& prefix, std::vector<EventScalar>& scalars) {
   for (const auto& [key, value] : object.items()) {
     if (prefix.empty() && key == "step") continue;
@@ -68,8 +69,8 @@ bool same_scalars(const std::vector<EventScalar>& a, const std::vector<EventScal
   });
 }
 
-// A damaged entry is written as a failed run, which is sound; those that were sound stay as they are.
-bool sound_runs_stay(const study::Study& before, const study::Study& after) {
+// A damaged entry is written as a failed run, which is valid; valid entries must not change.
+bool valid_runs_unchanged(const study::Study& before, const study::Study& after) {
   if (before.runs.size() != after.runs.size()) return false;
   for (std::size_t i = 0; i < before.runs.size(); ++i) {
     if (!before.runs[i].damaged && study::to_json(before.runs[i]) != study::to_json(after.runs[i])) return false;
@@ -80,10 +81,10 @@ bool sound_runs_stay(const study::Study& before, const study::Study& after) {
 }  // namespace
 
 void fuzz_checkpoint(std::string_view input) {
-  static const auto sealed = read_back(own_checkpoint() / "state.json");
+  static const auto valid_state = read_back(own_checkpoint() / "state.json");
   load_with(input);
   if (input.size() > 100'000) return;
-  if (const auto text = mended(input, sealed)) load_with(*text);
+  if (const auto text = with_checksum(input, valid_state)) load_with(*text);
 }
 
 void fuzz_run_record(std::string_view input) {
@@ -94,9 +95,9 @@ void fuzz_run_record(std::string_view input) {
   train::write_run_record(copy, *record);
   const auto once = read_back(copy);
   const auto again = accepted<FileError>([&] { return train::read_run_record(copy); });
-  require(again.has_value(), "a record that was read can't be read again once written");
+  require(again.has_value(), "a record that was read can't be read again after writing it");
   train::write_run_record(copy, *again);
-  require(read_back(copy) == once, "a record changes when it is written and read");
+  require(read_back(copy) == once, "a record changes when written and read again");
 }
 
 void fuzz_study(std::string_view input) {
@@ -111,16 +112,16 @@ void fuzz_study(std::string_view input) {
   if (!found) return;
   for (const auto& run : found->runs) {
     if (run.damaged) {
-      require(sentence_fault(run.message).empty(), "a damaged run's message is no sentence: " + run.message);
+      require(sentence_fault(run.message).empty(), "a damaged run's message is not one sentence: " + run.message);
       continue;
     }
     const auto path = accepted<FileError>([&] { return study::run_directory(run, folder); });
-    require(path.has_value() && path->parent_path() == folder, "a run's folder is outside its study's");
+    require(path.has_value() && path->parent_path() == folder, "a run's directory is outside its study's");
   }
   study::write_study(own_folder() / "copy", *found);
   const auto again = accepted<FileError>([&] { return study::read_study(own_folder() / "copy"); });
-  require(again.has_value(), "a study that was read can't be read again once written");
-  require(sound_runs_stay(*found, *again), "a study's runs change when they are written and read");
+  require(again.has_value(), "a study that was read can't be read again after writing it");
+  require(valid_runs_unchanged(*found, *again), "a study's runs change when written and read again");
 }
 
 void fuzz_metrics(std::string_view input) {
@@ -131,19 +132,19 @@ void fuzz_metrics(std::string_view input) {
   std::int64_t last = -1;
   for (const auto& line : *lines) {
     const auto step = line.at("step").get<std::int64_t>();
-    require(step > last, "steps do not grow");
+    require(step > last, "steps do not increase");
     last = step;
     text += train::to_text(line) + "\n";
   }
-  require(train::read_metrics(input_file("copy.jsonl", text)) == *lines, "metrics change when written and read");
-  // A run that resumes in the middle keeps what is before.
+  require(train::read_metrics(input_file("copy.jsonl", text)) == *lines, "metrics change when written and read again");
+  // A run that resumes in the middle keeps the lines up to there.
   const auto middle = last / 2;
   {
     const auto log = accepted<FileError>([&] { return train::MetricsLog::resume(file, middle).kept().size(); });
     require(log.has_value() && *log <= lines->size(), "a readable log can't be resumed");
   }
   const auto kept = train::read_metrics(file);
-  require(kept.empty() || kept.back().at("step").get<std::int64_t>() <= middle, "a later line stayed");
+  require(kept.empty() || kept.back().at("step").get<std::int64_t>() <= middle, "a later line was kept");
 }
 
 void fuzz_events(std::string_view input) {
@@ -165,9 +166,9 @@ void fuzz_events(std::string_view input) {
     const auto& event = events[i + 2];
     std::vector<EventScalar> scalars;
     collect_scalars(line, "", scalars);
-    require(event.step == line.at("step").get<std::int64_t>(), "an event has another step");
-    require(event.wall_time == started + line.at("seconds").get<double>(), "an event has another time");
-    require(same_scalars(event.scalars, scalars), "an event has other scalars");
+    require(event.step == line.at("step").get<std::int64_t>(), "an event has the wrong step");
+    require(event.wall_time == started + line.at("seconds").get<double>(), "an event has the wrong time");
+    require(same_scalars(event.scalars, scalars), "an event has the wrong scalars");
   }
 }
 

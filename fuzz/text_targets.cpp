@@ -1,4 +1,4 @@
-// Readers of the room text: vocabularies, text, documents, tokens.
+// Readers of src/lab/text: vocabularies, text, documents, tokens.
 #include <zlib.h>
 #include <zstd.h>
 
@@ -8,6 +8,7 @@
 #include "harness.h"
 #include "targets.h"
 #include "text/documents.h"
+#include "text/encoder.h"
 #include "text/token_data.h"
 #include "text/token_shard.h"
 #include "text/tokenizer.h"
@@ -31,15 +32,15 @@ void check_round_trip(const Tokenizer& tokenizer, std::string_view original) {
   for (const auto specials : {text::Specials::reference, text::Specials::as_tokens, text::Specials::as_text}) {
     ids.clear();
     encoder.encode(original, specials, ids);
-    require(tokenizer.decode(ids) == original, "decode(encode(text)) is another text");
+    require(tokenizer.decode(ids) == original, "decode(encode(text)) differs from the text");
   }
   std::vector<text::TokenId> pieces;
   encoder.encode_text(
       original, [&](std::span<const text::TokenId> some) { pieces.insert(pieces.end(), some.begin(), some.end()); });
-  require(pieces == ids, "a text's tokens are others when they are taken piece by piece");
+  require(pieces == ids, "a text's tokens differ when they are passed on piece by piece");
 }
 
-// A vocabulary that no file is needed for: all bytes, a few merges of English, German and UTF-8, two specials.
+// A vocabulary without files: all bytes, a few merges of English, German and UTF-8, two special tokens.
 text::VocabularyParts own_parts() {
   text::VocabularyParts parts;
   for (unsigned byte = 0; byte < 256; ++byte) parts.tokens.emplace_back(std::string(1, static_cast<char>(byte)), byte);
@@ -124,17 +125,17 @@ void fuzz_llama3_file(std::string_view input) {
 
 void fuzz_text(std::string_view input) {
   const bool valid = is_utf8(input);
-  require((text::first_invalid_utf8(input) == std::string_view::npos) == valid, "two decoders of UTF-8 disagree");
+  require((text::first_invalid_utf8(input) == std::string_view::npos) == valid, "the two UTF-8 decoders disagree");
   for (const auto kind : all_kinds) {
     const auto& tokenizer = own_tokenizer(kind);
     const auto encoded = accepted<DataError>([&] { return (check_round_trip(tokenizer, input), true); });
-    require(encoded.has_value() == valid, "a text is encoded exactly where it is UTF-8");
+    require(encoded.has_value() == valid, "a text must be encoded if and only if it is UTF-8");
   }
   if (!valid) return;
   for (const auto rule : {text::WordRule::gpt2, text::WordRule::llama3}) {
     for (std::size_t begin = 0; begin < input.size();) {
       const std::size_t end = text::word_end(rule, input, begin);
-      require(end > begin && end <= input.size(), "a word ends before it begins, or after the text");
+      require(end > begin && end <= input.size(), "a word is empty or ends after the text");
       require(is_utf8(input.substr(begin, end - begin)), "a word ends inside a character");
       begin = end;
     }
@@ -165,7 +166,7 @@ void fuzz_token_shard(std::string_view input) {
     const auto list = all_tokens(*tokens);
     allow(input.size() + list.size() * sizeof(list[0]) * 2);
     const auto wrong = [&](std::int64_t token) { return token < 0 || token >= text::vocabulary_size(kind); };
-    require(std::none_of(list.begin(), list.end(), wrong), "a token is not of the vocabulary");
+    require(std::none_of(list.begin(), list.end(), wrong), "a token is not in the vocabulary");
     text::ShardWriter writer(own_folder() / "copy.bin", kind);
     const std::vector<text::TokenId> ids(list.begin(), list.end());
     writer.write(ids);

@@ -1,4 +1,4 @@
-// Readers of weights: safetensors, its shards, llm.c's checkpoints, the config.json beside them.
+// Readers of weights: safetensors and its shards, llm.c's checkpoints, the config.json next to them.
 #include <torch/types.h>
 
 #include <cstring>
@@ -35,7 +35,8 @@ NamedTensors read_all(const train::LazyTensors& lazy) {
   NamedTensors tensors;
   for (const auto& tensor : lazy.tensors) {
     tensors.emplace_back(tensor.name, tensor.read());
-    require(tensors.back().second.sizes() == torch::IntArrayRef(tensor.shape), "a tensor has another shape than said");
+    require(tensors.back().second.sizes() == torch::IntArrayRef(tensor.shape),
+            "a tensor does not have the declared shape");
   }
   return tensors;
 }
@@ -56,17 +57,17 @@ void fuzz_safetensors(std::string_view input) {
   train::write_safetensors(copy, found->tensors, found->metadata);
   const auto again = train::read_safetensors(copy);
   check_same(found->tensors, again.tensors);
-  require(found->metadata == again.metadata, "metadata's copy differs");
+  require(found->metadata == again.metadata, "the copied metadata differ");
 }
 
 void fuzz_shard_index(std::string_view input) {
   static const bool written = (write_known_shards(own_folder()), true);
-  require(written, "no shards");
+  require(written, "the shards were not written");
   const auto file = input_file("model.safetensors.index.json", input);
   const auto found = accepted<FileError>([&] { return train::open_weight_shards(file); });
   if (!found) return;
   for (const auto& [name, tensor] : read_all(*found)) {
-    require(name == "a" || name == "b.weight" || name == "c", "a tensor came from elsewhere");
+    require(name == "a" || name == "b.weight" || name == "c", "a tensor is not from the known shards");
   }
 }
 
@@ -79,7 +80,7 @@ void fuzz_llmc(std::string_view input) {
   const auto copy = own_folder() / "copy.bin";
   train::write_llmc_weights(copy, lazy->tensors, config, file);
   check_same(before, read_all(train::open_llmc_weights(copy)));
-  require(train::llmc_model_config(copy) == config, "a checkpoint's copy is of another model");
+  require(train::llmc_model_config(copy) == config, "a checkpoint's copy describes another model");
 }
 
 void fuzz_model_config(std::string_view input) {
@@ -87,7 +88,7 @@ void fuzz_model_config(std::string_view input) {
   const auto settings = accepted<FileError>([&] { return train::weight_settings(own_folder() / "model.safetensors"); });
   if (!settings) return;
   for (const auto& setting : *settings) {
-    require(setting.key.starts_with("model.") || setting.key == "text.tokenizer", "a setting of something else");
+    require(setting.key.starts_with("model.") || setting.key == "text.tokenizer", "a setting of another part");
     require(setting.value.size() < 400, "a setting's value is very long");
   }
 }

@@ -1,16 +1,16 @@
 #!/usr/bin/python3
 """Reference trajectories of the optimizers that torch has in Python only: NAdam, RAdam and AMSGrad.
 
-Writes tests/data/optimizer_references.json: the data of three small problems, which the C++ tests read too, and the
-weights of each run after some of its 200 steps, float64 with 17 digits. Needs Debian 12's python3-torch (1.13):
+Writes tests/data/optimizer_references.json: the data of three small problems, which the C++ tests read, and the weights
+of each run after some of its 200 steps, in float64 with 17 digits. Needs Debian 12's python3-torch (1.13):
 
     /usr/bin/python3 scripts/reference/optimizers.py
 
-Data and starting points are multiples of 1/64, so float32 and float64 runs begin with the same numbers.
+Data and starting points are multiples of 1/64, so that float32 and float64 runs start with the same numbers.
 
 NAdam runs with foreach=True. In torch 1.13 the default loop multiplies the product of momenta by the current momentum
-twice (mu_product * mu * mu_next), which neither torch's documentation, nor Dozat's paper, nor its own foreach loop, nor
-any later torch does.
+twice (mu_product * mu * mu_next), unlike torch's documentation, Dozat's paper, torch's foreach loop and later versions of
+torch.
 """
 
 import json
@@ -63,7 +63,7 @@ def make_problems():
 
 
 def loss_of(name, data, weights, step):
-    """The mean loss at step 0, 1, ...; the C++ tests build the same one."""
+    """The mean loss at step 0, 1, ..., as in the C++ tests."""
     tensor = lambda values: torch.tensor(values, dtype=weights[0].dtype)
     if name == "least_squares":  # one row of six residuals
         residuals = tensor(data["matrix"]) @ weights[0] - tensor(data["targets"])
@@ -109,7 +109,7 @@ def trajectory(name, data, make_optimizer, options, dtype=torch.float64):
 
 
 def main():
-    torch.set_default_dtype(torch.float64)  # NAdam keeps its product of momenta in the default type
+    torch.set_default_dtype(torch.float64)  # NAdam stores its product of momenta in the default dtype
     problems = make_problems()
     runs = []
     for optimizer, make, options in RUNS:
@@ -118,7 +118,7 @@ def main():
                          "weights": trajectory(name, data, make, options)})
     record = {"torch": torch.__version__, "steps": STEPS, "problems": problems, "runs": runs}
     target = pathlib.Path(__file__).resolve().parents[2] / "tests" / "data" / "optimizer_references.json"
-    # Python prints the shortest text that reads back as the same float64: at most 17 digits.
+    # Python prints the shortest decimal that parses to the same float64: at most 17 digits.
     lists = json.dumps(record, separators=(",", ":")).replace('{"optimizer"', '\n{"optimizer"')
     target.write_text(lists + "\n")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The permutation of src/lab/data/permutation.h from the C++ standard's text alone ([rand.util.seedseq], [rand.eng.mers]).
+"""The permutations of src/lab/data/permutation.h, written from the C++ standard ([rand.util.seedseq], [rand.eng.mers]).
 
-usage: permutation.py COUNT SEED PURPOSE [EPOCH]      prints the order that tests/data_room/permutation_test.cpp expects
+Usage: permutation.py COUNT SEED PURPOSE [EPOCH]      prints the order that tests/data_files/permutation_test.cpp expects
 """
 import sys
 

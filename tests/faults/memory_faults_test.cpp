@@ -11,7 +11,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "data_room/fixture.h"
+#include "data_files/fixture.h"
 #include "faults/allocations.h"
 #include "faults/ends.h"
 #include "faults/harness.h"

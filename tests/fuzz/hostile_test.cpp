@@ -1,5 +1,5 @@
-// Files that are too large for a corpus: made to need many times their size in memory, or to lead elsewhere. Each goes
-// through its fuzz target, whose judge of memory must stay silent, and is refused with a sentence.
+// Malicious files that are too large for the corpus: made to need many times their size in memory. Each is run through
+// its fuzz target, which must not exceed its memory limit, and must be rejected with one sentence.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "data/bytes.h"
 #include "data/csv.h"
 #include "data/error.h"
-#include "data_room/fixture.h"
+#include "data_files/fixture.h"
 #include "files/files.h"
 #include "harness.h"
 #include "support/support.h"
@@ -26,7 +26,7 @@ using lehi::testing::message_of;
 using lehi::testing::repeated;
 using ::testing::HasSubstr;
 
-std::string judged(const std::string& target, const std::string& input) {
+std::string finding_for(const std::string& target, const std::string& input) {
   try {
     run_target(*find_target(target), input);
   } catch (const Finding& finding) {
@@ -41,7 +41,7 @@ std::string with_header(const std::string& json) {
   return bytes + json;
 }
 
-// Zeros, a mebibyte at a time: the bomb's contents are never in memory.
+// Compressed zeros, written a mebibyte at a time, so that the contents are never in memory at once.
 std::string gzip_bomb(int mebibytes) {
   z_stream stream{};
   EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
@@ -80,58 +80,58 @@ std::string zstd_bomb(int mebibytes, int window) {
   return packed;
 }
 
-// Three bytes a value, each of which needs sixty or so in memory.
-TEST(HostileFiles, DocumentsOfTinyValuesAreRefusedWhileSmall) {
+// Values of three bytes each, which need about sixty bytes each in memory.
+TEST(HostileFiles, DocumentsOfTinyValuesThrowEarly) {
   const auto lists = repeated("[],", 4'000'000);
-  EXPECT_EQ(judged("run-record", "{\"schema\":[" + lists + "[]]}"), "");
-  EXPECT_EQ(judged("study", "{\"runs\":[" + lists + "[]]}"), "");
-  EXPECT_EQ(judged("checkpoint", "{\"state\":[" + lists + "[]]}"), "");
-  EXPECT_EQ(judged("shard-index", "{\"weight_map\":[" + lists + "[]]}"), "");
-  EXPECT_EQ(judged("metrics", "{\"step\":0,\"a\":[" + lists + "[]]}\n"), "");
+  EXPECT_EQ(finding_for("run-record", "{\"schema\":[" + lists + "[]]}"), "");
+  EXPECT_EQ(finding_for("study", "{\"runs\":[" + lists + "[]]}"), "");
+  EXPECT_EQ(finding_for("checkpoint", "{\"state\":[" + lists + "[]]}"), "");
+  EXPECT_EQ(finding_for("shard-index", "{\"weight_map\":[" + lists + "[]]}"), "");
+  EXPECT_EQ(finding_for("metrics", "{\"step\":0,\"a\":[" + lists + "[]]}\n"), "");
   EXPECT_THAT(message_of([&] { train::parse_json("[" + lists + "[]]", "x"); }), HasSubstr("more values than"));
   std::string members = "{";
   for (int i = 0; i < 1'000'000; ++i) members += fmt::format("\"{}\":0,", i);
   members += "\"\":0}";
-  EXPECT_EQ(judged("safetensors", with_header(members)), "");
+  EXPECT_EQ(finding_for("safetensors", with_header(members)), "");
   EXPECT_THAT(message_of([&] { train::parse_json(members, "x"); }), HasSubstr("more values than"));
 }
 
-// What a run writes is far from that limit: a hundred thousand numbers.
-TEST(HostileFiles, HonestDocumentsAreNot) {
+// A document of a hundred thousand numbers, more than a run writes, is within the limit.
+TEST(HostileFiles, OrdinaryDocumentsAreRead) {
   std::string numbers = "[0.12345678";
   for (int i = 0; i < 100'000; ++i) numbers += ",0.12345678";
   EXPECT_EQ(train::parse_json(numbers + "]", "x").size(), 100'001U);
 }
 
-TEST(HostileFiles, CompressedBombsNeedNoMemory) {
+TEST(HostileFiles, CompressionBombsNeedNoMemory) {
   for (const auto& bomb : {gzip_bomb(300), zstd_bomb(300, 20)}) {
     ASSERT_LT(bomb.size(), 400'000U);
-    EXPECT_EQ(judged("gzip", bomb), "");
-    EXPECT_EQ(judged("documents", bomb), "");
+    EXPECT_EQ(finding_for("gzip", bomb), "");
+    EXPECT_EQ(finding_for("documents", bomb), "");
     const auto file = input_file("bomb", bomb);
-    const std::string said = message_of([&] { data::read_bytes(file, std::int64_t{1} << 40); });
-    EXPECT_THAT(said, HasSubstr("decompresses to more than 100 times its size"));
+    const std::string message = message_of([&] { data::read_bytes(file, std::int64_t{1} << 40); });
+    EXPECT_THAT(message, HasSubstr("decompresses to more than 100 times its size"));
   }
-  EXPECT_EQ(judged("idx", gzip_bomb(300)), "");
+  EXPECT_EQ(finding_for("idx", gzip_bomb(300)), "");
   const auto file = input_file("bomb", gzip_bomb(70));
   EXPECT_THAT(message_of([&] { data::read_bytes(file); }), HasSubstr("decompresses to more than 100 times its size"));
 }
 
-TEST(HostileFiles, SmallFrameIsNotGivenTheMemoryThatItAsksFor) {
+TEST(HostileFiles, SmallFrameThatDeclaresMuchMemoryThrows) {
   const auto frame = zstd_bomb(1, 27);
   ASSERT_LT(frame.size(), 1000U);
-  EXPECT_EQ(judged("documents", frame), "");
+  EXPECT_EQ(finding_for("documents", frame), "");
   EXPECT_THAT(message_of([&] { data::read_bytes(input_file("frame", frame), 1 << 30); }), HasSubstr("corrupt zstd"));
 }
 
-// The gzip trailer's claim is believed where it is harmless, and never where it is wrong.
+// The size in the gzip trailer is only a hint: a wrong one does not change the result.
 TEST(HostileFiles, WrongSizesInGzipChangeNothing) {
   auto packed = gzip_bomb(1);
   for (const std::size_t claim : {std::size_t{0}, std::size_t{1}, std::size_t{1000}}) {
     for (std::size_t i = 0; i < 4; ++i) packed[packed.size() - 4 + i] = static_cast<char>(claim >> (8 * i));
-    EXPECT_THAT(message_of([&] { data::read_bytes(input_file("lie", packed)); }), HasSubstr("corrupt gzip"));
+    EXPECT_THAT(message_of([&] { data::read_bytes(input_file("wrong-size", packed)); }), HasSubstr("corrupt gzip"));
   }
-  const auto two = gzip_bomb(1) + gzip_bomb(2);  // the last one's size is not that of the file
+  const auto two = gzip_bomb(1) + gzip_bomb(2);  // the trailer has the size of the last member only
   EXPECT_EQ(data::read_bytes(input_file("two", two)), std::string(3 << 20, '\0'));
 }
 
@@ -139,47 +139,47 @@ TEST(HostileFiles, ZstdIsDecompressedEverywhere) {
   EXPECT_EQ(data::read_bytes(input_file("frame", zstd_bomb(1, 20))), std::string(1 << 20, '\0'));
 }
 
-TEST(HostileFiles, TablesOfManyColumnsAreRefused) {
-  EXPECT_EQ(judged("csv", std::string(10'000'000, ',')), "");
+TEST(HostileFiles, TablesOfManyColumnsThrow) {
+  EXPECT_EQ(finding_for("csv", std::string(10'000'000, ',')), "");
   EXPECT_THAT(message_of([] { data::parse_csv(std::string(300'000, ','), "a.csv"); }), HasSubstr("200000 columns"));
 }
 
-// The last row is bad: nothing but the numbers of the others is in memory by then. (Sixteen bytes a row: eight for its
-// number, eight for its line.)
-TEST(HostileFiles, TableNeedsNoMoreThanItsNumbers) {
-  EXPECT_EQ(judged("csv", "a\n" + repeated("1234567\n", 8'000'000) + "NA\n"), "");
+// The last row is invalid, so that the whole table is scanned before it is rejected.
+TEST(HostileFiles, RejectedTableNeedsLittleMemory) {
+  EXPECT_EQ(finding_for("csv", "a\n" + repeated("1234567\n", 8'000'000) + "NA\n"), "");
 }
 
-// Every value's path repeats the key above it.
+// The path of every value repeats the key above it.
 TEST(HostileFiles, LongKeysOfATokenizerAreNotMultiplied) {
   std::string json = "{\"" + std::string(1'000'000, 'k') + "\":{";
   for (int i = 0; i < 10'000; ++i) json += fmt::format("\"{}\":1,", i);
   json += "\"\":1}}";
-  EXPECT_EQ(judged("llama3-file", json), "");
-  EXPECT_THAT(message_of([&] { text::read_llama3(json, "tokenizer.json"); }), HasSubstr("is very long"));
+  EXPECT_EQ(finding_for("llama3-file", json), "");
+  EXPECT_THAT(message_of([&] { text::read_llama3(json, "tokenizer.json"); }), HasSubstr("a very long name"));
 }
 
-TEST(HostileFiles, VocabularyWithoutEndIsRefusedOnTheWay) {
-  EXPECT_EQ(judged("gpt2-files", "{\"a\":0,\"<|endoftext|>\":1}\n====\n#version\n" + repeated("a a\n", 3'000'000)), "");
+TEST(HostileFiles, VocabularyWithTooManyMergesThrowsEarly) {
+  EXPECT_EQ(finding_for("gpt2-files", "{\"a\":0,\"<|endoftext|>\":1}\n====\n#version\n" + repeated("a a\n", 3'000'000)),
+            "");
   EXPECT_THAT(
       message_of([] { text::read_gpt2("{\"<|endoftext|>\":0}", "#version\n" + repeated("a a\n", 600'000), "gpt2"); }),
       HasSubstr("more than 500000 merges"));
 }
 
-// A table for every part would be half a million levels deep: the parser's own destructor would overflow the stack.
-TEST(HostileFiles, KeysOfManyPartsAreRefused) {
+// One table per part would be half a million levels deep, and the parser's destructor would overflow the stack.
+TEST(HostileFiles, KeysOfManyPartsThrow) {
   const auto key = "a" + repeated(".a", 500'000);
   for (const auto& text : {key + " = 1\n", "[" + key + "]\n", "x = {" + key + " = 1}\n"}) {
-    EXPECT_EQ(judged("config", text), "");
-    EXPECT_EQ(judged("study-file", text), "");
+    EXPECT_EQ(finding_for("config", text), "");
+    EXPECT_EQ(finding_for("study-file", text), "");
   }
 }
 
-TEST(HostileFiles, DeepNestingIsRefused) {
+TEST(HostileFiles, DeepNestingThrows) {
   for (const char* target : {"run-record", "study", "metrics", "model-config", "shard-index", "checkpoint", "config",
                              "study-file", "llama3-file", "documents"}) {
-    EXPECT_EQ(judged(target, "{\"a\":" + std::string(900'000, '[')), "") << target;
-    EXPECT_EQ(judged(target, "a = " + std::string(900'000, '[')), "") << target;
+    EXPECT_EQ(finding_for(target, "{\"a\":" + std::string(900'000, '[')), "") << target;
+    EXPECT_EQ(finding_for(target, "a = " + std::string(900'000, '[')), "") << target;
   }
 }
 

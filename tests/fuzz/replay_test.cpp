@@ -1,5 +1,4 @@
-// The corpus of every fuzz target, replayed without libFuzzer; and the fuzzers' judges, which must be able to find
-// fault.
+// Replays the corpus of every fuzz target without libFuzzer; tests the checks of the harness themselves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,10 +38,10 @@ std::string finding_of(const std::function<void()>& action) {
   return "";
 }
 
-// So that the compiler can't leave an allocation out.
+// Keeps the compiler from removing an allocation.
 void touch(void* memory) { __asm__ volatile("" : : "r"(memory) : "memory"); }
 
-TEST(FuzzCorpus, EveryInputKeepsEveryPromise) {
+TEST(FuzzCorpus, EveryInputPasses) {
   for (const auto& target : targets()) {
     std::size_t inputs = 0;
     for (const auto& entry : fs::directory_iterator(corpus / target.name)) {
@@ -53,13 +52,13 @@ TEST(FuzzCorpus, EveryInputKeepsEveryPromise) {
   }
 }
 
-// An input cut short anywhere is another input: the seeds, which have names, not those that libFuzzer found.
-TEST(FuzzCorpus, CutAndChangedSeedsKeepThemToo) {
+// Variants of the seeds, which have names; inputs that libFuzzer found have a digest as their name.
+TEST(FuzzCorpus, TruncatedAndChangedSeedsPass) {
   for (const auto& target : targets()) {
     for (const auto& entry : fs::directory_iterator(corpus / target.name)) {
       const auto whole = input_in(entry.path());
-      const bool found = entry.path().filename().string().size() == 40;
-      if (found || whole.size() > 20'000) continue;
+      const bool found_by_fuzzer = entry.path().filename().string().size() == 40;
+      if (found_by_fuzzer || whole.size() > 20'000) continue;
       const std::size_t stride = whole.size() / 8 + 1;
       for (std::size_t at = 0; at < whole.size(); at += stride) {
         auto changed = whole;
@@ -71,7 +70,7 @@ TEST(FuzzCorpus, CutAndChangedSeedsKeepThemToo) {
   }
 }
 
-TEST(FuzzCorpus, HasNoFolderWithoutATarget) {
+TEST(FuzzCorpus, HasNoDirectoryWithoutATarget) {
   std::set<std::string> names;
   for (const auto& target : targets()) EXPECT_TRUE(names.insert(target.name).second) << target.name;
   for (const auto& entry : fs::directory_iterator(corpus)) {
@@ -79,7 +78,7 @@ TEST(FuzzCorpus, HasNoFolderWithoutATarget) {
   }
 }
 
-TEST(FuzzJudges, SentencesAreOneCleanLine) {
+TEST(FuzzHarness, SentencesAreOneCleanLine) {
   EXPECT_EQ(sentence_fault("a.csv line 3 has 2 fields; expected 3 \xc3\xa4"), "");
   for (const std::string bad : {"", "two\nlines", "red \x1b[31m", "\xff", "\xc2\x85", "\x7f", "\xed\xa0\x80"}) {
     EXPECT_NE(sentence_fault(bad), "") << bad;
@@ -87,17 +86,18 @@ TEST(FuzzJudges, SentencesAreOneCleanLine) {
   EXPECT_NE(sentence_fault(std::string(5000, 'x')), "");
 }
 
-TEST(FuzzJudges, OnlyPromisedErrorsMayLeave) {
+TEST(FuzzHarness, OnlyDocumentedExceptionsAreAccepted) {
   const auto throws = [](auto error) { return [error]() -> int { throw error; }; };
   EXPECT_FALSE(accepted<FileError>(throws(FileError("a sentence"))).has_value());
   EXPECT_EQ(accepted<FileError>([] { return 3; }), 3);
-  EXPECT_THAT(finding_of([&] { accepted<FileError>(throws(std::out_of_range("at"))); }), HasSubstr("nobody promised"));
+  EXPECT_THAT(finding_of([&] { accepted<FileError>(throws(std::out_of_range("at"))); }),
+              HasSubstr("undocumented exception"));
   EXPECT_THAT(finding_of([&] { accepted<std::runtime_error>(throws(std::runtime_error("a\nb"))); }),
-              HasSubstr("no sentence"));
+              HasSubstr("not one sentence"));
   EXPECT_THAT(finding_of([&] { accepted<std::exception>(throws(Finding("mine"))); }), HasSubstr("mine"));
 }
 
-TEST(FuzzJudges, MeterSeesEveryWayToAllocate) {
+TEST(FuzzHarness, MeterCountsEveryKindOfAllocation) {
   const std::size_t much = 100'000'000;
   const Target plain{"plain", [](std::string_view) { touch(std::vector<char>(100'000'000).data()); }};
   const Target aligned{"aligned", [](std::string_view) {
@@ -115,15 +115,14 @@ TEST(FuzzJudges, MeterSeesEveryWayToAllocate) {
     EXPECT_THAT(finding_of([&] { run_target(*target, "x"); }), HasSubstr("bytes were in use")) << target->name;
     EXPECT_EQ(finding_of([&] { run_target(*target, std::string(much, 'x')); }), "") << target->name;
   }
-  // What is freed before more is taken does not add up.
+  // Memory that is freed before the next allocation does not add up.
   const Target repeated{"repeated", [](std::string_view) {
                           for (int i = 0; i < 10; ++i) touch(std::vector<char>(40'000'000).data());
                         }};
   EXPECT_EQ(finding_of([&] { run_target(repeated, "x"); }), "");
 }
 
-// A record by hand: no field of it comes from the program's writer.
-TEST(FuzzJudges, EventsWithAWrongChecksumAreNoEvents) {
+TEST(FuzzHarness, EventsWithAWrongChecksumThrow) {
   EXPECT_THAT(finding_of([] { read_events(std::string(16, '\0')); }), HasSubstr("checksum"));
   EXPECT_THAT(finding_of([] { read_events("short"); }), HasSubstr("too early"));
 }

@@ -8,7 +8,7 @@
 
 #include "cli/child.h"
 #include "cli/run.h"
-#include "data_room/fixture.h"
+#include "data_files/fixture.h"
 #include "support/memory.h"
 #include "text/fixture.h"
 #include "train/gpt2_file.h"

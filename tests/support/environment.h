@@ -1,4 +1,4 @@
-// An environment variable for as long as a test needs it.
+// Sets environment variables for the duration of a test.
 #pragma once
 
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv is POSIX
@@ -8,7 +8,7 @@
 
 namespace lehi::testing {
 
-/// Sets an environment variable (or, given nothing, removes it) until the end of the scope.
+/// Sets an environment variable, or removes it if there is no value, and restores it in the destructor.
 class Environment {
  public:
   Environment(const char* name, const std::optional<std::string>& value) : name_(name) {
@@ -16,7 +16,9 @@ class Environment {
     set(value);
   }
   Environment(const Environment&) = delete;
+  Environment(Environment&&) = delete;
   Environment& operator=(const Environment&) = delete;
+  Environment& operator=(Environment&&) = delete;
   ~Environment() { set(before_); }
 
  private:

@@ -1,4 +1,4 @@
-// The tests' main: the machine prepared as the program does it, then GoogleTest.
+// main() of the tests: the program's own startup (threads, BLAS kernel, allocator), then GoogleTest.
 #include <gmock/gmock.h>
 
 #include "base/startup.h"

@@ -1,4 +1,4 @@
-// How much memory this process takes at its peak, from now on.
+// Measures the peak memory of this process.
 #pragma once
 
 #include <unistd.h>
@@ -11,12 +11,12 @@
 namespace lehi::testing {
 
 #ifdef __SANITIZE_ADDRESS__
-inline constexpr bool kAddressSanitizer = true;  // it keeps freed memory in quarantine on purpose
+inline constexpr bool kAddressSanitizer = true;  // it deliberately keeps freed memory in quarantine
 #else
 inline constexpr bool kAddressSanitizer = false;
 #endif
 
-/// Linux can forget a process's peak: what comes after is then that of the lines in between.
+/// Measures the peak since its construction, which resets the peak that Linux records.
 class PeakMemory {
  public:
   PeakMemory() {
@@ -24,7 +24,7 @@ class PeakMemory {
     before_ = bytes_of("VmRSS:");
   }
 
-  /// Resident bytes above those at the beginning, at most; nothing under the address sanitizer.
+  /// The peak of resident bytes minus those at construction; nothing under the address sanitizer.
   std::optional<std::int64_t> growth() const {
     if (kAddressSanitizer) return std::nullopt;
     return bytes_of("VmHWM:") - before_;

@@ -1,4 +1,4 @@
-// A network of the test's own. c10d's store and the launchers listen on every device; here there is none but loopback.
+// Isolates a test from the network: c10d's store and the launchers listen on all interfaces.
 #pragma once
 
 #include <net/if.h>
@@ -12,8 +12,8 @@
 
 namespace lehi::testing {
 
-/// From now on this thread, and the processes that it starts, have the loopback device only, where that is allowed;
-/// elsewhere it says so and changes nothing.
+/// Leaves only the loopback interface to this thread and the processes that it starts. If the system does not allow
+/// that, prints a note and changes nothing.
 inline void leave_the_network() {
   static const bool done = [] {
     if (::unshare(CLONE_NEWNET) != 0) return false;
@@ -25,7 +25,7 @@ inline void leave_the_network() {
     ::close(socket);
     return up;
   }();
-  if (!done) std::puts("no network of its own is allowed here: the ranks' store listens on every device");
+  if (!done) std::puts("can't create a network namespace: the ranks' store will listen on all interfaces");
 }
 
 }  // namespace lehi::testing

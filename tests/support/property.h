@@ -1,7 +1,7 @@
-// Properties over random cases, by RapidCheck: what a case is made of comes from draw(), and a case that fails is made
-// as small as it can be before it is shown.
+// Property tests with RapidCheck. A case is made of values from draw(). A failing case is reduced to a minimal one
+// before it is reported.
 //
-// The seed is fixed, so that every run tests the same cases. To explore: LEHI_PROPERTY_SEED=7 (any number), and
+// The seed is fixed, so that every run tests the same cases. To test others, set LEHI_PROPERTY_SEED=7 (any number), and
 // LEHI_PROPERTY_CASES=20 for twenty times as many.
 #pragma once
 
@@ -19,27 +19,28 @@
 
 namespace lehi::testing {
 
-inline std::uint64_t property_setting(const char* name, std::uint64_t otherwise) {
+inline std::uint64_t property_setting(const char* name, std::uint64_t default_value) {
   const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+  return text == nullptr ? default_value : std::strtoull(text, nullptr, 10);
 }
 
-struct NoProgress final : rc::detail::TestListener {
+/// A listener without output.
+struct SilentListener final : rc::detail::TestListener {
   void onTestCaseFinished(const rc::detail::CaseDescription&) override {}
   void onShrinkTried(const rc::detail::CaseDescription&, bool) override {}
   void onTestFinished(const rc::detail::TestMetadata&, const rc::detail::TestResult&) override {}
 };
 
-/// Runs `property` on so many random cases. It says what is wrong, or "" where nothing is; an exception is wrong, too.
+/// Tests `property` on this many random cases. It returns what is wrong, or "". An exception is a failure, too.
 inline void expect_always(int cases, const std::function<std::string()>& property) {
   rc::detail::TestParams parameters;
   parameters.seed = property_setting("LEHI_PROPERTY_SEED", 8);
   parameters.maxSuccess = cases * static_cast<int>(property_setting("LEHI_PROPERTY_CASES", 1));
-  NoProgress listener;
+  SilentListener listener;
   const auto result = rc::detail::checkTestable(
       [&] {
-        const std::string complaint = property();
-        if (!complaint.empty()) RC_FAIL(complaint);
+        const std::string error = property();
+        if (!error.empty()) RC_FAIL(error);
       },
       rc::detail::TestMetadata(), parameters, listener, std::unordered_map<std::string, rc::detail::Reproduce>());
   if (result.is<rc::detail::SuccessResult>()) return;
@@ -48,28 +49,28 @@ inline void expect_always(int cases, const std::function<std::string()>& propert
   ADD_FAILURE() << "with LEHI_PROPERTY_SEED=" << parameters.seed << ":\n" << text.str();
 }
 
-/// A number from `low` to `high`, both included; a smaller case has a lower one.
+/// A random integer from `low` to `high`, both included. Reducing a case makes it smaller.
 inline std::int64_t draw(const std::string& name, std::int64_t low, std::int64_t high) {
   return *rc::gen::resize(100, rc::gen::inRange(low, high + 1)).as(name);
 }
 
-/// One of these; a smaller case has an earlier one.
+/// One of `choices`. Reducing a case moves it to the front.
 template <class T>
 T draw_one(const std::string& name, const std::vector<T>& choices) {
   return choices[static_cast<std::size_t>(draw(name, 0, static_cast<std::int64_t>(choices.size()) - 1))];
 }
 
-/// What the entries of a random tensor are like, from tame to wild.
+/// The distribution of the entries of a random tensor, from ordinary to extreme.
 enum class Entries : std::uint8_t { normal, zeros, ties, wide, steep, subnormal, tiny, huge, mixed };
 
-/// Entries without a size that some arithmetic could not bear.
+/// Those without magnitudes that overflow or underflow in some computations.
 inline const std::vector<Entries> tame_entries = {Entries::normal, Entries::zeros, Entries::ties, Entries::wide};
 inline const std::vector<Entries> all_entries = {Entries::normal, Entries::zeros, Entries::ties,
                                                  Entries::wide,   Entries::steep, Entries::subnormal,
                                                  Entries::tiny,   Entries::huge,  Entries::mixed};
 
-/// `most`: the largest entry of the huge ones.
-inline torch::Tensor random_entries(Entries kind, at::IntArrayRef sizes, torch::Dtype dtype, double most) {
+/// `largest`: the largest absolute value for Entries::huge and Entries::mixed.
+inline torch::Tensor random_entries(Entries kind, at::IntArrayRef sizes, torch::Dtype dtype, double largest) {
   const auto options = torch::TensorOptions(torch::kFloat64);
   const bool narrow = dtype != torch::kFloat64;
   const double least = narrow ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
@@ -93,11 +94,11 @@ inline torch::Tensor random_entries(Entries kind, at::IntArrayRef sizes, torch::
     case Entries::tiny:
       return (normal() * least * 100.0).to(dtype);
     case Entries::huge:
-      return (normal().clamp(-1.0, 1.0) * most).to(dtype);
+      return (normal().clamp(-1.0, 1.0) * largest).to(dtype);
     case Entries::mixed: {
       const auto which = torch::randint(0, 3, sizes, torch::kInt64);
       const auto extreme = torch::where(which == 0, normal(), normal() * least);
-      return torch::where(which == 2, normal().clamp(-1.0, 1.0) * most, extreme).to(dtype);
+      return torch::where(which == 2, normal().clamp(-1.0, 1.0) * largest, extreme).to(dtype);
     }
   }
   throw std::logic_error("unknown entries");
@@ -107,7 +108,7 @@ enum class Layout : std::uint8_t { contiguous, misaligned, transposed, sliced, e
 inline const std::vector<Layout> all_layouts = {Layout::contiguous, Layout::misaligned, Layout::transposed,
                                                 Layout::sliced, Layout::expanded};
 
-/// The same entries in another memory; of an expanded one those of the first row, for all rows.
+/// The same entries with another memory layout. An expanded tensor has the first row's entries in all rows.
 inline torch::Tensor laid_out(const torch::Tensor& tensor, Layout layout) {
   const auto sizes = tensor.sizes().vec();
   switch (layout) {

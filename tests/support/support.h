@@ -1,4 +1,4 @@
-// What several tests share: data files, and comparisons that say by how much they failed.
+// Shared by many tests: data files and comparisons.
 #pragma once
 
 #include <torch/types.h>
@@ -9,7 +9,7 @@
 
 namespace lehi::testing {
 
-/// A JSON file of tests/data.
+/// Reads a JSON file in tests/data.
 nlohmann::json read_data(const std::string& file);
 
 /// |a - b| / |b|, 2-norms in float64; 0 when both are 0, infinity when only b is.
@@ -21,7 +21,7 @@ bool same_bits(const torch::Tensor& a, const torch::Tensor& b);
 /// dy/dx by torch's autograd, itself differentiable.
 torch::Tensor gradient_of(const torch::Tensor& y, const torch::Tensor& x);
 
-/// The text of the std::exception that `action` throws; "" when it throws nothing.
+/// The message of the std::exception that `action` throws; "" if it throws none.
 std::string message_of(const std::function<void()>& action);
 
 }  // namespace lehi::testing

@@ -1,4 +1,4 @@
-// Ranks that are threads of one process: for tests of what is done with ranks, not of how they talk.
+// Ranks as threads of one process, for tests that need ranks but not their communication.
 #pragma once
 
 #include <torch/types.h>
@@ -14,10 +14,10 @@
 
 namespace lehi::test {
 
-/// What the ranks of one group share.
+/// Shared by the ranks of one group.
 struct ThreadGroup {
-  explicit ThreadGroup(int size) : meeting(size), tensors(static_cast<std::size_t>(size)) {}
-  std::barrier<> meeting;
+  explicit ThreadGroup(int size) : barrier(size), tensors(static_cast<std::size_t>(size)) {}
+  std::barrier<> barrier;
   std::vector<torch::Tensor> tensors;
 };
 
@@ -56,13 +56,13 @@ class ThreadRanks final : public Ranks {
   std::int64_t summed_bytes = 0;
 
  private:
-  // Everybody works on copies of what everybody had.
+  // Every rank stores a copy of its tensor, waits for the others, and works on the copies.
   template <class Work>
   void exchange(const torch::Tensor& own, const Work& work) {
     group_->tensors[static_cast<std::size_t>(rank_)] = own.clone();
-    group_->meeting.arrive_and_wait();
+    group_->barrier.arrive_and_wait();
     work();
-    group_->meeting.arrive_and_wait();
+    group_->barrier.arrive_and_wait();
   }
 
   void add_up(const torch::Tensor& values) {
@@ -78,12 +78,13 @@ class ThreadRanks final : public Ranks {
   int rank_;
 };
 
-/// Runs `work` on every rank, and throws what the first of them threw. A rank that throws alone leaves the others
-/// waiting: let all throw, or none.
+/// Runs `work` on every rank; then rethrows the exception of the lowest rank that threw one. If a rank throws while
+/// others wait for it, this does not return: either all ranks must throw or none.
 inline void run_ranks(int size, const std::function<void(const std::shared_ptr<ThreadRanks>&)>& work) {
   const auto group = std::make_shared<ThreadGroup>(size);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       try {

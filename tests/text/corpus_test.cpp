@@ -1,4 +1,4 @@
-// Corpora: which files, what is cut where, what is said when it is not as asked. With bytes for tokens.
+// Corpora: which files are read, how they are split, and the notices. With bytes as tokens.
 #include "text/corpus.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ class Corpora : public ::testing::Test {
   Folder folder_;
 };
 
-TEST_F(Corpora, OneFileIsCutByFractionsOrCounts) {
+TEST_F(Corpora, OneFileIsSplitByFractionsOrCounts) {
   auto wanted = letters();
   auto corpus = load_corpus(wanted);
   EXPECT_EQ(text_of(corpus.train), "abcdefghijklmnopqr");
@@ -63,7 +63,7 @@ TEST_F(Corpora, OneFileIsCutByFractionsOrCounts) {
   EXPECT_THAT(corpus.notices, IsEmpty());
 }
 
-TEST_F(Corpora, TooFewTokensShortenTrainingAndSaySo) {
+TEST_F(Corpora, TooFewTokensShortenTrainingAndAddANotice) {
   auto wanted = letters();
   wanted.train_tokens = 15;
   wanted.test_tokens = 5;
@@ -72,18 +72,18 @@ TEST_F(Corpora, TooFewTokensShortenTrainingAndSaySo) {
   const auto corpus = load_corpus(wanted);
   EXPECT_EQ(text_of(corpus.train), "abcdefghijklmn");
   EXPECT_EQ(text_of(corpus.test), "opqrst");
-  EXPECT_THAT(corpus.notices, ElementsAre("training on what " + folder_.string() +
-                                          "/t.txt leaves besides 0 tokens for validation and 6 for testing: 14 tokens, "
-                                          "fewer than the 15 asked for"));
+  EXPECT_THAT(corpus.notices, ElementsAre("training on " + folder_.string() +
+                                          "/t.txt without its 0 tokens for validation and 6 for testing: 14 tokens, "
+                                          "fewer than the 15 requested"));
   wanted.test_tokens = 20;
-  EXPECT_THAT(refusal([&] { load_corpus(wanted); }),
-              HasSubstr("t.txt has 20 tokens, which leaves none for training besides the 20 for testing"));
+  EXPECT_THAT(message_of([&] { load_corpus(wanted); }),
+              HasSubstr("t.txt has 20 tokens: with 20 for testing, none are left for training"));
 }
 
 TEST_F(Corpora, PtbHasItsOfficialParts) {
   write_ptb();
   auto wanted = request("ptb");
-  wanted.test = 0.5;  // both of no effect: the parts are there
+  wanted.test = 0.5;  // both have no effect: the parts exist
   wanted.validation = 0.5;
   wanted.train_tokens = 5;
   wanted.test_tokens = 7;
@@ -92,7 +92,7 @@ TEST_F(Corpora, PtbHasItsOfficialParts) {
   EXPECT_EQ(text_of(corpus.validation.value()), "valid");
   EXPECT_EQ(text_of(corpus.test), "test");
   EXPECT_THAT(corpus.notices,
-              ElementsAre("testing on " + wanted.data_dir + "/ptb/ptb.test.txt: 4 tokens, fewer than the 7 asked for"));
+              ElementsAre("testing on " + wanted.data_dir + "/ptb/ptb.test.txt: 4 tokens, fewer than the 7 requested"));
 }
 
 TEST_F(Corpora, FinewebIsOneFileOrTwo) {
@@ -108,7 +108,7 @@ TEST_F(Corpora, FinewebIsOneFileOrTwo) {
   EXPECT_EQ(text_of(corpus.validation.value()), "hi");
   EXPECT_EQ(text_of(corpus.test), "xyz");
 
-  // One file comes first. A shard needs no vocabulary: there is none here.
+  // One file is preferred to two. A shard needs no vocabulary files, and there are none here.
   const auto gpt2 = small_tokenizer(TokenizerKind::gpt2, small_parts({}));
   write_tokens(folder_.write("s.txt", "0123456789"), "", gpt2, folder_.path() / "data/fineweb-edu/fineweb-edu.bin");
   wanted.tokenizer = TokenizerKind::gpt2;
@@ -118,7 +118,7 @@ TEST_F(Corpora, FinewebIsOneFileOrTwo) {
   EXPECT_EQ(corpus.vocabulary, 50'257);
 }
 
-TEST_F(Corpora, SpeechesStandInForATasksOwnFiles) {
+TEST_F(Corpora, SpeechesReplaceATasksFiles) {
   folder_.write("data/speeches/speeches.txt", "fellow citizens\n");
   auto wanted = request("ptb");
   wanted.corpus = "speeches";
@@ -126,23 +126,23 @@ TEST_F(Corpora, SpeechesStandInForATasksOwnFiles) {
   EXPECT_EQ(text_of(load_corpus(wanted).train), "fellow ");
 }
 
-TEST_F(Corpora, TextsAreTokenisedOnce) {
+TEST_F(Corpora, TextsAreTokenisedOnlyOnce) {
   write_ptb();
   std::vector<std::string> messages;
   auto wanted = request("ptb");
   wanted.on_message = [&](const std::string& message) { messages.push_back(message); };
   load_corpus(wanted);
   EXPECT_THAT(messages, ElementsAre(HasSubstr("ptb.train.txt"), HasSubstr("ptb.valid.txt.gz"), HasSubstr("bytes")));
-  wanted.train_tokens = 3;  // cut after the cache
+  wanted.train_tokens = 3;  // applied after the cache
   EXPECT_EQ(text_of(load_corpus(wanted).train), "tra");
   EXPECT_EQ(messages.size(), 3U);
 }
 
-TEST_F(Corpora, MissingFilesAreNamedWithThePlaceAndTheWayToGetThem) {
+TEST_F(Corpora, MissingFilesThrowWithPlaceAndAdvice) {
   const auto missing = [&](const std::string& task, const std::string& corpus = "") {
     auto wanted = request(task);
     wanted.corpus = corpus;
-    return refusal([&] { load_corpus(wanted); });
+    return message_of([&] { load_corpus(wanted); });
   };
   const std::string data = folder_.string() + "/data";
   EXPECT_THAT(missing("ptb"), AllOf(HasSubstr("ptb.train.txt, ptb.valid.txt, ptb.test.txt (plain or .gz)"),
@@ -155,29 +155,29 @@ TEST_F(Corpora, MissingFilesAreNamedWithThePlaceAndTheWayToGetThem) {
   EXPECT_THAT(missing("text:/no/such/file"), HasSubstr("/no/such/file can't be opened"));
   auto without_vocabulary = letters();
   without_vocabulary.tokenizer = TokenizerKind::gpt2;
-  EXPECT_THAT(refusal([&] { load_corpus(without_vocabulary); }), HasSubstr("lehi data get gpt2"));
+  EXPECT_THAT(message_of([&] { load_corpus(without_vocabulary); }), HasSubstr("lehi data get gpt2"));
 }
 
-TEST_F(Corpora, WrongRequestsAreRefused) {
-  const auto refused = [&](const std::function<void(CorpusRequest&)>& change) {
+TEST_F(Corpora, WrongRequestsThrow) {
+  const auto error_for = [&](const std::function<void(CorpusRequest&)>& change) {
     auto wanted = letters();
     change(wanted);
-    return refusal([&] { load_corpus(wanted); });
+    return message_of([&] { load_corpus(wanted); });
   };
-  EXPECT_THAT(refused([](auto& wanted) { wanted.task = "mnist"; }),
-              HasSubstr("task 'mnist' has no text: expected ptb, fineweb-edu or text:FILE"));
-  EXPECT_THAT(refused([](auto& wanted) { wanted.task = "text:"; }), HasSubstr("names no file"));
-  EXPECT_THAT(refused([](auto& wanted) { wanted.corpus = "songs"; }),
+  EXPECT_THAT(error_for([](auto& wanted) { wanted.task = "mnist"; }),
+              HasSubstr("task 'mnist' is not a text task: expected ptb, fineweb-edu or text:FILE"));
+  EXPECT_THAT(error_for([](auto& wanted) { wanted.task = "text:"; }), HasSubstr("has no file name"));
+  EXPECT_THAT(error_for([](auto& wanted) { wanted.corpus = "songs"; }),
               HasSubstr("corpus 'songs' is unknown: expected speeches"));
-  EXPECT_THAT(refused([](auto& wanted) { wanted.corpus = "speeches"; }), HasSubstr("leave the corpus speeches out"));
-  EXPECT_THAT(refused([](auto& wanted) { wanted.train_tokens = -1; }), HasSubstr("-1 tokens for training"));
-  EXPECT_THAT(refused([](auto& wanted) { wanted.test = 1; }), HasSubstr("below 1"));
+  EXPECT_THAT(error_for([](auto& wanted) { wanted.corpus = "speeches"; }), HasSubstr("remove the corpus speeches"));
+  EXPECT_THAT(error_for([](auto& wanted) { wanted.train_tokens = -1; }), HasSubstr("-1 tokens for training"));
+  EXPECT_THAT(error_for([](auto& wanted) { wanted.test = 1; }), HasSubstr("their sum below 1"));
 }
 
-TEST_F(Corpora, TextThatIsNotUtf8IsRefusedAndNotKept) {
+TEST_F(Corpora, TextThatIsNotUtf8ThrowsAndIsNotCached) {
   const auto wanted = request("text:" + folder_.write("bad.txt", "ab\xff").string());
-  EXPECT_THAT(refusal([&] { load_corpus(wanted); }), HasSubstr("bad.txt is not UTF-8: no character starts with the "
-                                                               "byte 0xff at offset 2"));
+  EXPECT_THAT(message_of([&] { load_corpus(wanted); }),
+              HasSubstr("bad.txt is not UTF-8: no valid character starts with the byte 0xff at offset 2"));
   EXPECT_TRUE(fs::is_empty(wanted.cache_dir));
 }
 

@@ -1,4 +1,4 @@
-// Text files: plain and JSON Lines, plain or compressed; damaged ones.
+// Text files: plain text and JSON Lines, compressed or not; damaged files.
 #include "text/documents.h"
 
 #include <gmock/gmock.h>
@@ -27,8 +27,8 @@ std::vector<std::string> documents(const std::filesystem::path& file, const Text
   return list;
 }
 
-std::string refused(const std::filesystem::path& file, const TextLimits& limits = {}) {
-  return refusal([&] { documents(file, limits); });
+std::string reading_error(const std::filesystem::path& file, const TextLimits& limits = {}) {
+  return message_of([&] { documents(file, limits); });
 }
 
 TEST(Documents, FormatFollowsTheName) {
@@ -59,7 +59,7 @@ TEST(Documents, SameFromPlainGzipAndZstd) {
   EXPECT_THAT(documents(folder.write("i.jsonl", "")), ElementsAre());
 }
 
-TEST(Documents, LinesLongerThanAnyBuffer) {
+TEST(Documents, LinesLongerThanTheBuffersAreRead) {
   const Folder folder;
   const std::string text(3'000'001, 'x');
   const std::string lines = "{\"text\": \"" + text + "\"}\n{\"text\": \"" + text + "y\"}\n";
@@ -67,57 +67,58 @@ TEST(Documents, LinesLongerThanAnyBuffer) {
   EXPECT_THAT(documents(folder.write("a.jsonl.gz", gzipped(lines))), ElementsAre(text, text + "y"));
 }
 
-TEST(Documents, BadLinesAreNamed) {
+TEST(Documents, BadLinesThrowWithTheirNumber) {
   const Folder folder;
   const auto line = [&folder](const std::string& bytes) {
-    return refused(folder.write("a.jsonl", "{\"text\":\"\"}\n" + bytes));
+    return reading_error(folder.write("a.jsonl", "{\"text\":\"\"}\n" + bytes));
   };
   const std::string where = folder.string() + "/a.jsonl, line 2 ";
-  EXPECT_THAT(line("{\"text\": "), HasSubstr(where + "is not valid JSON at its byte"));
-  EXPECT_THAT(line("{\"text\": \"a\"} x"), HasSubstr(where + "is not valid JSON at its byte"));
+  EXPECT_THAT(line("{\"text\": "), HasSubstr(where + "is not valid JSON (at byte"));
+  EXPECT_THAT(line("{\"text\": \"a\"} x"), HasSubstr(where + "is not valid JSON (at byte"));
   EXPECT_THAT(line("{\"text\": \"\\ud800\"}"), HasSubstr(where + "is not valid JSON"));
-  EXPECT_THAT(line("[]"), HasSubstr(where + "is no JSON object"));
-  EXPECT_THAT(line("\"text\""), HasSubstr(where + "is no JSON object"));
-  EXPECT_THAT(line("{\"body\": \"\"}"), HasSubstr(where + "has no field 'text'; name the one"));
-  EXPECT_THAT(line("{\"text\": 1}"), HasSubstr(where + "has a field 'text' that is not a text"));
-  EXPECT_THAT(line("{\"text\": [\"a\"]}"), HasSubstr(where + "has a field 'text' that is not a text"));
-  EXPECT_THAT(line("{\"text\": null}"), HasSubstr("not a text"));
+  EXPECT_THAT(line("[]"), HasSubstr(where + "is not a JSON object"));
+  EXPECT_THAT(line("\"text\""), HasSubstr(where + "is not a JSON object"));
+  EXPECT_THAT(line("{\"body\": \"\"}"), HasSubstr(where + "has no field 'text'; choose the field"));
+  EXPECT_THAT(line("{\"text\": 1}"), HasSubstr(": the value of field 'text' must be a string"));
+  EXPECT_THAT(line("{\"text\": [\"a\"]}"), HasSubstr(": the value of field 'text' must be a string"));
+  EXPECT_THAT(line("{\"text\": null}"), HasSubstr("must be a string"));
   EXPECT_THAT(line("{\"text\": \"a\", \"text\": \"b\"}"), HasSubstr("has the field 'text' twice"));
-  EXPECT_THAT(line("{\"x\": " + std::string(1'000'000, '[')), HasSubstr("nested more than 1000 deep"));
+  EXPECT_THAT(line("{\"x\": " + std::string(1'000'000, '[')), HasSubstr("more than 1000 nested levels"));
   EXPECT_THAT(line("{\"text\": \"a\xff\"}"), HasSubstr("0xff at offset 23"));
 }
 
-TEST(Documents, DamagedFilesAreNamed) {
+TEST(Documents, DamagedFilesThrowWithTheirName) {
   const Folder folder;
   const std::string packed = gzipped(std::string(100'000, 'a'));
   const std::string frame = zstd_packed(std::string(100'000, 'a') + "end");
-  EXPECT_THAT(refused(folder.path() / "none.txt"), HasSubstr("none.txt can't be opened"));
-  EXPECT_THAT(refused(folder.path()), HasSubstr("can't be read"));
-  EXPECT_THAT(refused(folder.write("a.txt", packed.substr(0, packed.size() - 4))), HasSubstr("a.txt is truncated"));
-  EXPECT_THAT(refused(folder.write("a.txt", frame.substr(0, frame.size() - 4))), HasSubstr("a.txt is truncated"));
-  EXPECT_THAT(refused(folder.write("a.txt", frame.substr(0, 5))), HasSubstr("a.txt is truncated"));
-  EXPECT_THAT(refused(folder.write("a.txt", packed.substr(0, 20) + "damage" + packed.substr(26))),
+  EXPECT_THAT(reading_error(folder.path() / "none.txt"), HasSubstr("none.txt can't be opened"));
+  EXPECT_THAT(reading_error(folder.path()), HasSubstr("can't be read"));
+  EXPECT_THAT(reading_error(folder.write("a.txt", packed.substr(0, packed.size() - 4))),
+              HasSubstr("a.txt is truncated"));
+  EXPECT_THAT(reading_error(folder.write("a.txt", frame.substr(0, frame.size() - 4))), HasSubstr("a.txt is truncated"));
+  EXPECT_THAT(reading_error(folder.write("a.txt", frame.substr(0, 5))), HasSubstr("a.txt is truncated"));
+  EXPECT_THAT(reading_error(folder.write("a.txt", packed.substr(0, 20) + "damage" + packed.substr(26))),
               HasSubstr("a.txt is corrupt gzip"));
-  EXPECT_THAT(refused(folder.write("a.txt", packed + "stray")), HasSubstr("a.txt has stray bytes"));
-  EXPECT_THAT(refused(folder.write("a.txt", frame + "stray")), HasSubstr("a.txt is corrupt zstd"));
-  EXPECT_THAT(refused(folder.write("a.txt", "ab\xc3")), HasSubstr("0xc3 at offset 2"));
-  EXPECT_THAT(refused(folder.write("a.bin", "")), HasSubstr("holds tokens, not text"));
+  EXPECT_THAT(reading_error(folder.write("a.txt", packed + "stray")), HasSubstr("a.txt has stray bytes"));
+  EXPECT_THAT(reading_error(folder.write("a.txt", frame + "stray")), HasSubstr("a.txt is corrupt zstd"));
+  EXPECT_THAT(reading_error(folder.write("a.txt", "ab\xc3")), HasSubstr("0xc3 at offset 2"));
+  EXPECT_THAT(reading_error(folder.write("a.bin", "")), HasSubstr("is a token shard (.bin); expected text"));
 }
 
-// What a small file claims to hold costs no more than the limit.
-TEST(Documents, CompressedBombsAreStopped) {
+// Memory for decompressed data stays within the limit.
+TEST(Documents, CompressionBombsThrow) {
   const Folder folder;
   const std::string bytes(50'000'000, 'a');
   for (const std::string& bomb : {gzipped(bytes), zstd_packed(bytes)}) {
     ASSERT_LT(bomb.size(), 100'000U);
     const TextLimits limits{.plain_bytes = 1'000'000, .line_bytes = 2'000'000, .total_bytes = 10'000'000};
-    EXPECT_THAT(refused(folder.write("a.txt", bomb), limits), HasSubstr("holds more than 1000000 bytes"));
-    EXPECT_THAT(refused(folder.write("a.jsonl", bomb), limits),
+    EXPECT_THAT(reading_error(folder.write("a.txt", bomb), limits), HasSubstr("holds more than 1000000 bytes"));
+    EXPECT_THAT(reading_error(folder.write("a.jsonl", bomb), limits),
                 HasSubstr("a.jsonl, line 1 has more than 2000000 bytes"));
   }
   const std::string empty_lines(20'000'000, '\n');
   const TextLimits limits{.total_bytes = 10'000'000};
-  EXPECT_THAT(refused(folder.write("a.jsonl", gzipped(empty_lines)), limits),
+  EXPECT_THAT(reading_error(folder.write("a.jsonl", gzipped(empty_lines)), limits),
               HasSubstr("holds more than 10000000 bytes"));
 }
 

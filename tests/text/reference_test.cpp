@@ -1,7 +1,9 @@
-// The real tokenizers beside the reference packages, whose ids scripts/reference/tokenizers.js wrote down.
+// The real tokenizers, compared with the reference packages, whose ids scripts/reference/tokenizers.js wrote.
 #include <gmock/gmock.h>
 
 #include "data/bytes.h"
+#include "data/digest.h"
+#include "text/encoder.h"
 #include "text/fixture.h"
 
 namespace lehi::text {
@@ -47,7 +49,7 @@ TEST_P(Reference, VocabularyHasItsPublishedSizeAndSpecials) {
   }
 }
 
-TEST_P(Reference, TortureTextsHaveTheReferencesIds) {
+TEST_P(Reference, DifficultTextsHaveTheReferencesIds) {
   std::string all;
   for (const auto& entry : references()["cases"]) {
     const auto text = entry["text"].get<std::string>();
@@ -61,8 +63,8 @@ TEST_P(Reference, TortureTextsHaveTheReferencesIds) {
   EXPECT_EQ(digest_of(tokenizer().encode(all)), references()["torture"][name()]);
 }
 
-// Every code point that is assigned, each in several surroundings; of the private and unassigned planes, one in 251.
-TEST_P(Reference, EveryCharacterIsOfTheReferencesKind) {
+// Every assigned code point in several contexts; of the private and unassigned planes, every 251st.
+TEST_P(Reference, EveryCharacterHasTheReferencesClass) {
   const auto& sweep = references()["sweep"];
   const auto block = sweep["block"].get<char32_t>();
   Encoder encoder(tokenizer());

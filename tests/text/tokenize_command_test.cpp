@@ -1,4 +1,4 @@
-// `lehi tokenize`: what it prints, what it answers to the shell. With files of the tests' own for a vocabulary.
+// `lehi tokenize`: its output and exit codes, with a small vocabulary.
 #include <gmock/gmock.h>
 
 #include "cli/run.h"
@@ -65,7 +65,7 @@ TEST_F(Tokenize, DecodesNumbersAndItsOwnJson) {
   EXPECT_THAT(lehi("{\"ids\": [1,", {"--decode"}).err, HasSubstr("no JSON document with a list of ids"));
   EXPECT_THAT(lehi("{\"ids\": [1.5]}", {"--decode"}).err, HasSubstr("no token id at byte"));
   EXPECT_THAT(lehi("99999999999", {"--decode"}).err, HasSubstr("no token id"));
-  EXPECT_THAT(lehi("260", {"--decode"}).err, HasSubstr("id 260 at place 0 is not in the vocabulary"));
+  EXPECT_THAT(lehi("260", {"--decode"}).err, HasSubstr("id 260 at position 0 is not in the vocabulary"));
 }
 
 TEST_F(Tokenize, BytesNeedNoVocabulary) {

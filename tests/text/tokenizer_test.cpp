@@ -1,11 +1,13 @@
-// Tokenizers on a vocabulary that is checked by hand. reference_test.cpp compares the real ones with the references.
+// Tokenizers with a vocabulary that is checked by hand. reference_test.cpp compares the real ones with the references.
 #include "text/tokenizer.h"
 
 #include <gmock/gmock.h>
 
 #include <random>
 
+#include "text/encoder.h"
 #include "text/fixture.h"
+#include "text/merger.h"
 
 namespace lehi::text {
 namespace {
@@ -23,14 +25,14 @@ TEST(Bpe, MergesInOrderByHand) {
   EXPECT_THAT(tokenizer.encode("low lower"), ElementsAre(257, 259, 258));
   EXPECT_THAT(tokenizer.encode("slower"), ElementsAre('s', 257, 258));
   EXPECT_THAT(tokenizer.encode("aaaaa"),
-              ElementsAre(260, 261));  // aa aa a, then aa aaa: the lowest rank, leftmost, first
+              ElementsAre(260, 261));  // aa aa a, then aa aaa: the lowest rank first, the leftmost of equals
   EXPECT_THAT(tokenizer.encode("ol"), ElementsAre('o', 'l'));
   EXPECT_THAT(tokenizer.encode("é"), ElementsAre(0xc3, 0xa9));
   EXPECT_THAT(tokenizer.encode(""), IsEmpty());
   EXPECT_THAT(tokenizer.encode("x"), ElementsAre('x'));
 }
 
-// Three merges make one token, as in Llama-3's file; the first by rank decides, not the first by place.
+// Several merges make the same token, as in Llama-3's file. The lowest rank is merged first, not the leftmost pair.
 TEST(Bpe, LowerRankWinsOverLeftmost) {
   const auto tokenizer =
       small_tokenizer(TokenizerKind::gpt2, small_parts({{"b", "c"}, {"a", "b"}, {"a", "bc"}, {"ab", "c"}, {"c", "d"}}));
@@ -40,12 +42,12 @@ TEST(Bpe, LowerRankWinsOverLeftmost) {
 
 TEST(Bpe, Llama3TakesWholeWordsBeforeMerges) {
   auto parts = small_parts({{"l", "o"}}, {"<|begin_of_text|>"});
-  parts.tokens.emplace_back("xyz", 258);  // a token that no merge makes
+  parts.tokens.emplace_back("xyz", 258);  // a token that no merge produces
   EXPECT_THAT(small_tokenizer(TokenizerKind::llama3, parts).encode("xyz lo"), ElementsAre(258, ' ', 256));
   EXPECT_THAT(small_tokenizer(TokenizerKind::gpt2, parts).encode("xyz lo"), ElementsAre('x', 'y', 'z', ' ', 256));
 }
 
-// The plain form of the algorithm, as a reference for the two fast ones.
+// The algorithm in its simplest form, the reference for the two fast versions.
 std::vector<TokenId> merge_plainly(const Vocabulary& vocabulary, const std::string& word) {
   std::vector<TokenId> tokens;
   for (const char c : word) tokens.push_back(vocabulary.byte(static_cast<unsigned char>(c)));
@@ -65,9 +67,9 @@ std::vector<TokenId> merge_plainly(const Vocabulary& vocabulary, const std::stri
   }
 }
 
-// A vocabulary of all strings of two letters up to length 5, with every way to make each, in random order: merges come
-// before those of their parts, which trained vocabularies never have, so that every order of events occurs.
-TEST(Bpe, ShortAndLongWordsMergeAsThePlainAlgorithmDoes) {
+// A vocabulary of all strings of the letters a and b up to length 5, with a random subset of the merges that produce
+// them, in random order. Unlike in trained vocabularies, merges can precede those of their parts, so every case occurs.
+TEST(Bpe, ShortAndLongWordsMergeLikeTheReference) {
   std::mt19937 random(7);
   std::vector<std::pair<std::string, std::string>> merges;
   std::vector<std::string> strings{"a", "b"};
@@ -98,7 +100,7 @@ TEST(Bpe, ShortAndLongWordsMergeAsThePlainAlgorithmDoes) {
   }
 }
 
-TEST(Specials, AreTextOrTokensAsAsked) {
+TEST(Specials, AreTextOrTokensAsRequested) {
   const auto gpt2 = small_tokenizer(TokenizerKind::gpt2, small_parts({}, {"<|e|>"}));
   const auto llama3 = small_tokenizer(TokenizerKind::llama3, small_parts({}, {"<|e|>"}));
   const auto as_text = ElementsAre('a', '<', '|', 'e', '|', '>', 'b');
@@ -109,27 +111,27 @@ TEST(Specials, AreTextOrTokensAsAsked) {
   EXPECT_THAT(llama3.encode("a<|e|>b", Specials::as_text), as_text);
   EXPECT_THAT(llama3.encode("<|e|><|e|>"), ElementsAre(256, 256));
   EXPECT_EQ(llama3.decode(std::vector<TokenId>{256, 'x'}), "<|e|>x");
-  EXPECT_THAT(refusal([&] { gpt2.document_start(); }), HasSubstr("no special token <|endoftext|>"));
+  EXPECT_THAT(message_of([&] { gpt2.document_start(); }), HasSubstr("no special token <|endoftext|>"));
   EXPECT_EQ(small_tokenizer(TokenizerKind::gpt2, small_parts({})).document_start(), 256U);
   EXPECT_EQ(small_tokenizer(TokenizerKind::llama3, small_parts({})).document_start(), 257U);
 }
 
-// Spaces before a special are at the end of what is in front of it.
-TEST(Specials, EndTheTextInFrontOfThem) {
+// Spaces before a special token are at the end of the text before it.
+TEST(Specials, EndTheTextBeforeThem) {
   const auto llama3 = small_tokenizer(TokenizerKind::llama3, small_parts({{" ", " "}}, {"<|e|>"}));
   EXPECT_THAT(llama3.encode("  <|e|>"), ElementsAre(256, 257));
   EXPECT_THAT(llama3.encode("  <|e|>", Specials::as_text), ElementsAre(' ', ' ', '<', '|', 'e', '|', '>'));
 }
 
-TEST(Tokenizer, RefusesWhatItCannotEncodeOrDecode) {
+TEST(Tokenizer, ThrowsForInvalidInput) {
   const auto tokenizer = small_tokenizer(TokenizerKind::gpt2, small_parts({}));
-  EXPECT_THAT(refusal([&] { tokenizer.encode("abc\xed\xa0\x80"); }),
-              HasSubstr("the text is not UTF-8: no character starts with the byte 0xed at offset 3"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(message_of([&] { tokenizer.encode("abc\xed\xa0\x80"); }),
+              HasSubstr("the text is not UTF-8: no valid character starts with the byte 0xed at offset 3"));
+  EXPECT_THAT(message_of([&] {
                 tokenizer.decode(std::vector<TokenId>{1, 258});
               }),
-              HasSubstr("id 258 at place 1 is not in the vocabulary of gpt2, whose ids go from 0 to 257"));
-  EXPECT_THAT(refusal([] { tokenizer_named("gpt3"); }),
+              HasSubstr("id 258 at position 1 is not in the vocabulary of gpt2, whose ids are 0 to 257"));
+  EXPECT_THAT(message_of([] { tokenizer_named("gpt3"); }),
               HasSubstr("unknown tokenizer 'gpt3': expected one of gpt2, llama3, bytes"));
 }
 
@@ -141,14 +143,14 @@ TEST(ByteTokens, AreTheirOwnTokensAndNeedNoFiles) {
   EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{0xff, 0, 'a'}), std::string("\xff\0a", 3));
   EXPECT_EQ(tokenizer.document_start(), 0xffU);
   EXPECT_EQ(tokenizer.vocabulary().size(), vocabulary_size(TokenizerKind::bytes));
-  EXPECT_THAT(refusal([&] { tokenizer.encode("ab\xff"); }), HasSubstr("0xff at offset 2"));
-  EXPECT_THAT(refusal([&] { tokenizer.decode(std::vector<TokenId>{256}); }),
-              HasSubstr("id 256 at place 0 is not in the vocabulary of bytes, whose ids go from 0 to 255"));
+  EXPECT_THAT(message_of([&] { tokenizer.encode("ab\xff"); }), HasSubstr("0xff at offset 2"));
+  EXPECT_THAT(message_of([&] { tokenizer.decode(std::vector<TokenId>{256}); }),
+              HasSubstr("id 256 at position 0 is not in the vocabulary of bytes, whose ids are 0 to 255"));
 }
 
-TEST(Tokenizer, MissingFilesAreNamedWithTheWayToGetThem) {
+TEST(Tokenizer, MissingFilesThrowWithPlaceAndAdvice) {
   const testing::Folder folder;
-  EXPECT_THAT(refusal([&] { Tokenizer::load(TokenizerKind::gpt2, folder.string()); }),
+  EXPECT_THAT(message_of([&] { Tokenizer::load(TokenizerKind::gpt2, folder.string()); }),
               ::testing::AllOf(HasSubstr("encoder.json, vocab.bpe"), HasSubstr(folder.string() + "/gpt2"),
                                HasSubstr("lehi data get gpt2")));
 }
@@ -175,8 +177,8 @@ TEST(Tokenizer, DecodesToWhatWasEncoded) {
   }
 }
 
-// The memory of words is a table that later words overwrite: its answers are those without it.
-TEST(Encoder, RemembersWordsWithoutMixingThemUp) {
+// The cache of words overwrites entries: the results must be those without a cache.
+TEST(Encoder, CachedWordsHaveTheRightTokens) {
   const auto tokenizer = small_tokenizer(TokenizerKind::gpt2, small_parts(small_merges));
   std::mt19937 random(3);
   Encoder encoder(tokenizer);
@@ -199,7 +201,8 @@ TEST(Bpe, WordOfTenMegabytesIsEncodedAndDecodesToItself) {
   const auto ids = tokenizer.encode(word);
   EXPECT_LT(ids.size(), word.size());
   EXPECT_TRUE(tokenizer.decode(ids) == word);
-  EXPECT_EQ(tokenizer.encode(std::string(9'000'000, 'a')).size(), 4'500'000U);  // all aa: aa and aa make nothing
+  EXPECT_EQ(tokenizer.encode(std::string(9'000'000, 'a')).size(),
+            4'500'000U);  // all aa: there is no merge of aa and aa
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "text/byte_letters.h"
 #include "text/fixture.h"
 
 namespace lehi::text {
@@ -9,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Utf8, EveryCharacterIsValidAndReadBack) {
+TEST(Utf8, EveryCharacterIsValidAndDecoded) {
   for (char32_t code = 0; code < 0x110000; ++code) {
     if (code >= 0xd800 && code <= 0xdfff) continue;
     std::string text;
@@ -21,8 +22,8 @@ TEST(Utf8, EveryCharacterIsValidAndReadBack) {
   }
 }
 
-// Table 3-7 of the Unicode standard: what is not in it is not UTF-8. Each after some valid text, long and short.
-TEST(Utf8, WhatIsNotUtf8IsFoundAtItsOffset) {
+// Sequences that are not in table 3-7 of the Unicode standard, each after valid texts of several lengths.
+TEST(Utf8, InvalidBytesAreFoundAtTheirOffset) {
   const std::vector<std::string> wrong = {
       "\x80",              // a continuation alone
       "\xbf",              //
@@ -54,16 +55,16 @@ TEST(Utf8, WhatIsNotUtf8IsFoundAtItsOffset) {
     }
     EXPECT_EQ(first_invalid_utf8(before), std::string::npos);
   }
-  EXPECT_THAT(refusal([] { require_utf8("ab\xff", "the text", 100); }),
-              HasSubstr("the text is not UTF-8: no character starts with the byte 0xff at offset 102"));
+  EXPECT_THAT(message_of([] { require_utf8("ab\xff", "the text", 100); }),
+              HasSubstr("the text is not UTF-8: no valid character starts with the byte 0xff at offset 102"));
 }
 
-TEST(ByteLetters, EveryByteHasALetterOfItsOwn) {
+TEST(ByteLetters, EveryByteHasItsOwnLetter) {
   std::string bytes;
   for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
   EXPECT_EQ(bytes_of_letters(letters_of_bytes(bytes)), bytes);
   EXPECT_EQ(letters_of_bytes(" \n\x7f\xad!~"), "ĠĊġŃ!~");  // as in GPT-2's vocabulary
-  EXPECT_EQ(bytes_of_letters("a b"), std::nullopt);        // a space is no letter
+  EXPECT_EQ(bytes_of_letters("a b"), std::nullopt);        // a space represents no byte
   EXPECT_EQ(bytes_of_letters("漢"), std::nullopt);
   EXPECT_EQ(bytes_of_letters("\u0144"), std::nullopt);  // one after the last
 }

@@ -1,4 +1,4 @@
-// Vocabularies and their files: what is accepted, and that anything else is refused in one sentence.
+// Vocabularies and their files: valid ones, and the messages for everything else.
 #include "text/vocabulary.h"
 
 #include <gmock/gmock.h>
@@ -11,8 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string refusal_of(const VocabularyParts& parts) {
-  return refusal([&] { Vocabulary(parts, "V"); });
+std::string vocabulary_error(const VocabularyParts& parts) {
+  return message_of([&] { Vocabulary(parts, "V"); });
 }
 
 TEST(Vocabulary, FindsTokensMergesAndSpecials) {
@@ -28,7 +28,7 @@ TEST(Vocabulary, FindsTokensMergesAndSpecials) {
   EXPECT_EQ(vocabulary.merge('b', 'a'), nullptr);
   EXPECT_EQ(vocabulary.special("<|zz|>"), 260U);
   EXPECT_EQ(vocabulary.special("<|z|>"), std::nullopt);
-  const auto first = vocabulary.find_special("..<|x|<|x|>y<|zz|>", 0);  // the longest that starts there
+  const auto first = vocabulary.find_special("..<|x|<|x|>y<|zz|>", 0);  // the longest at the first position
   ASSERT_TRUE(first);
   EXPECT_EQ(first->begin, 6U);
   EXPECT_EQ(first->end, 12U);
@@ -37,37 +37,37 @@ TEST(Vocabulary, FindsTokensMergesAndSpecials) {
   EXPECT_FALSE(Vocabulary(small_parts({}, {}), "V").find_special("<|x|>", 0));
 }
 
-TEST(Vocabulary, RefusesWhatIsInconsistent) {
+TEST(Vocabulary, ThrowsWhenInconsistent) {
   const auto good = small_parts({{"a", "b"}});
-  EXPECT_EQ(refusal_of(good), "");
+  EXPECT_EQ(vocabulary_error(good), "");
   auto parts = good;
   parts.tokens.back().second = 255;
-  EXPECT_THAT(refusal_of(parts), HasSubstr("V gives id 255 to two tokens, 'ab' being one"));
+  EXPECT_THAT(vocabulary_error(parts), HasSubstr("V gives id 255 to two tokens; one of them is 'ab'"));
   parts = good;
   parts.tokens.back().second = std::uint64_t{1} << 60;
-  EXPECT_THAT(refusal_of(parts), HasSubstr("gives id 1152921504606846976 to token 'ab'; with 259 tokens"));
+  EXPECT_THAT(vocabulary_error(parts), HasSubstr("gives id 1152921504606846976 to token 'ab'; with 259 tokens"));
   parts = good;
   parts.tokens.back().first = "a";
-  EXPECT_THAT(refusal_of(parts), HasSubstr("the token 'a' twice"));
+  EXPECT_THAT(vocabulary_error(parts), HasSubstr("the token 'a' twice"));
   parts = good;
   parts.tokens.back().first = "";
-  EXPECT_THAT(refusal_of(parts), HasSubstr("a token without bytes"));
+  EXPECT_THAT(vocabulary_error(parts), HasSubstr("an empty token"));
   parts = good;
   parts.tokens[10].first = "zz";
-  EXPECT_THAT(refusal_of(parts), HasSubstr("no token for the byte 0x0a"));
+  EXPECT_THAT(vocabulary_error(parts), HasSubstr("no token for the byte 0x0a"));
   parts = good;
   parts.merges.emplace_back("b", "a");
-  EXPECT_THAT(refusal_of(parts), HasSubstr("merge 2 of V, 'b' and 'a', needs the token 'ba'"));
+  EXPECT_THAT(vocabulary_error(parts), HasSubstr("merge 2 of V, 'b' and 'a', needs the token 'ba'"));
   parts = good;
   parts.merges.emplace_back("a", "b");
-  EXPECT_THAT(refusal_of(parts), HasSubstr("merge 2 of V, 'a' and 'b', is there twice"));
+  EXPECT_THAT(vocabulary_error(parts), HasSubstr("merge 2 of V, 'a' and 'b', occurs twice"));
   parts = good;
   parts.specials[1].first = parts.specials[0].first;
-  EXPECT_THAT(refusal_of(parts), HasSubstr("the special token '<|endoftext|>' twice"));
-  EXPECT_THAT(refusal_of({}), HasSubstr("no token for the byte 0x00"));
+  EXPECT_THAT(vocabulary_error(parts), HasSubstr("the special token '<|endoftext|>' twice"));
+  EXPECT_THAT(vocabulary_error({}), HasSubstr("no token for the byte 0x00"));
 }
 
-TEST(Gpt2Files, AreReadBack) {
+TEST(Gpt2Files, AreRead) {
   const auto parts = small_parts({{"a", "b"}, {" ", "ab"}}, {"<|endoftext|>"});
   const auto files = gpt2_files(parts);
   const auto read = read_gpt2(files.encoder_json, files.vocab_bpe, "F");
@@ -76,13 +76,13 @@ TEST(Gpt2Files, AreReadBack) {
   EXPECT_EQ(read.specials, parts.specials);
 }
 
-TEST(Gpt2Files, DamageIsRefused) {
+TEST(Gpt2Files, DamageThrows) {
   const auto files = gpt2_files(small_parts({{"a", "b"}}, {"<|endoftext|>"}));
   const auto json = [&](const std::string& encoder) {
-    return refusal([&] { Vocabulary(read_gpt2(encoder, files.vocab_bpe, "F"), "F"); });
+    return message_of([&] { Vocabulary(read_gpt2(encoder, files.vocab_bpe, "F"), "F"); });
   };
   const auto merges = [&](const std::string& vocab) {
-    return refusal([&] { Vocabulary(read_gpt2(files.encoder_json, vocab, "F"), "F"); });
+    return message_of([&] { Vocabulary(read_gpt2(files.encoder_json, vocab, "F"), "F"); });
   };
   EXPECT_EQ(json(files.encoder_json), "");
   EXPECT_THAT(json(""), HasSubstr("F is not valid JSON at byte"));
@@ -92,16 +92,17 @@ TEST(Gpt2Files, DamageIsRefused) {
   EXPECT_THAT(json(R"({"a": -1})"), HasSubstr("gives the token 'a' the id -1"));
   EXPECT_THAT(json(R"({"a": 1.5})"), HasSubstr("the id 1.5"));
   EXPECT_THAT(json(R"({"a": 99999999999999999999999})"), HasSubstr("the id 9"));
-  EXPECT_THAT(json(R"({"a": "0"})"), HasSubstr("the id 0, which is not a number"));
-  EXPECT_THAT(json(R"({"a": {"b": 0}})"), HasSubstr("a list inside its vocabulary"));
-  EXPECT_THAT(json(R"({"漢": 0})"), HasSubstr("a character that stands for no byte"));
+  EXPECT_THAT(json(R"({"a": "0"})"), HasSubstr("the id 0; expected an integer"));
+  EXPECT_THAT(json(R"({"a": {"b": 0}})"), HasSubstr("a list or an object in its vocabulary"));
+  EXPECT_THAT(json(R"({"漢": 0})"), HasSubstr("a character represents no byte"));
   EXPECT_THAT(json(R"({"\ud800": 0})"), HasSubstr("F is not valid JSON"));
-  EXPECT_THAT(json(std::string(1 << 20, '[')), HasSubstr("nested more than 32 deep"));
+  EXPECT_THAT(json(std::string(1 << 20, '[')), HasSubstr("more than 32 nested levels"));
   EXPECT_THAT(json(R"({"a": 0, "a": 1, "<|endoftext|>": 2})"), HasSubstr("the token 'a' twice"));
-  EXPECT_THAT(merges(""), "");  // no merges at all is a vocabulary of bytes
+  EXPECT_THAT(merges(""), "");  // a vocabulary without merges is valid
   EXPECT_THAT(merges("a b\n"), HasSubstr("does not begin with '#version'"));
   for (const char* line : {"a", "a b c", "a ", " b", "a  b", ""}) {
-    EXPECT_THAT(merges("#version: 0.2\n" + std::string(line) + "\n"), HasSubstr("not two tokens with a space between"));
+    EXPECT_THAT(merges("#version: 0.2\n" + std::string(line) + "\n"),
+                HasSubstr("expected two tokens separated by a space"));
   }
   EXPECT_THAT(merges("#version: 0.2\na c\n"), HasSubstr("needs the token 'ac'"));
 }
@@ -121,7 +122,7 @@ nlohmann::ordered_json llama3_document() {
       {"model", {{"type", "BPE"}, {"ignore_merges", true}, {"vocab", vocabulary}, {"merges", {"a b"}}}}};
 }
 
-TEST(Llama3File, IsReadBackAndOtherSettingsAreRefused) {
+TEST(Llama3File, IsReadAndOtherSettingsThrow) {
   const auto good = llama3_document();
   const auto parts = read_llama3(good.dump(), "F");
   EXPECT_EQ(parts.tokens.size(), 257U);
@@ -132,27 +133,28 @@ TEST(Llama3File, IsReadBackAndOtherSettingsAreRefused) {
   const auto changed = [&good](const char* pointer, const nlohmann::ordered_json& value) {
     auto document = good;
     document[nlohmann::ordered_json::json_pointer(pointer)] = value;
-    return refusal([&] { Vocabulary(read_llama3(document.dump(), "F"), "F"); });
+    return message_of([&] { Vocabulary(read_llama3(document.dump(), "F"), "F"); });
   };
   EXPECT_EQ(changed("/model/type", "BPE"), "");
   EXPECT_THAT(changed("/model/type", "Unigram"),
-              HasSubstr("F says model.type is 'Unigram' where 'BPE' is the only one"));
+              HasSubstr("F: model.type is 'Unigram', but this program supports only 'BPE'"));
   EXPECT_THAT(changed("/model/ignore_merges", false), HasSubstr("model.ignore_merges"));
-  EXPECT_THAT(changed("/model/merges", {1}), HasSubstr("a merge that is not a text"));
+  EXPECT_THAT(changed("/model/merges", {1}), HasSubstr("a merge that is not a string"));
   EXPECT_THAT(changed("/model/merges", nlohmann::ordered_json::array({{"a", {"b"}}})),
-              HasSubstr("a list inside its vocabulary or merges"));
-  EXPECT_THAT(changed("/model/merges", nullptr), HasSubstr("F lacks the merges"));
+              HasSubstr("a list or an object in its vocabulary or merges"));
+  EXPECT_THAT(changed("/model/merges", nullptr), HasSubstr("F has no list model.merges"));
   EXPECT_THAT(changed("/model/vocab/a", 258), HasSubstr("gives id 258"));
   EXPECT_THAT(changed("/normalizer", {{"type", "NFC"}}), HasSubstr("normalizer"));
   EXPECT_THAT(changed("/pre_tokenizer/pretokenizers/0/pattern/Regex", "\\s"), HasSubstr("pattern.Regex is '\\s'"));
   EXPECT_THAT(changed("/added_tokens/0/lstrip", true), HasSubstr("added_tokens[0].lstrip is 'true'"));
   EXPECT_THAT(changed("/added_tokens/0/id", 3), HasSubstr("gives id 3 to two tokens"));
-  EXPECT_THAT(changed("/added_tokens/0/id", "x"), HasSubstr("the id 'x', which is not a number"));
-  EXPECT_THAT(changed("/added_tokens/0", {{"id", 257}}), HasSubstr("without id or content"));
+  EXPECT_THAT(changed("/added_tokens/0/id", "x"), HasSubstr("the id 'x'; expected a number"));
+  EXPECT_THAT(changed("/added_tokens/0", {{"id", 257}}), HasSubstr("added_tokens[0] has no id or no content"));
   const std::string text = good.dump();
-  EXPECT_THAT(refusal([&] { read_llama3(text.substr(0, text.size() / 2), "F"); }), HasSubstr("not valid JSON at byte"));
+  EXPECT_THAT(message_of([&] { read_llama3(text.substr(0, text.size() / 2), "F"); }),
+              HasSubstr("not valid JSON at byte"));
   const std::string twice = R"({"a": 1, "a": 2})";
-  EXPECT_THAT(refusal([&] { read_llama3(twice, "F"); }), HasSubstr("F has 'a' twice"));
+  EXPECT_THAT(message_of([&] { read_llama3(twice, "F"); }), HasSubstr("F has 'a' twice"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The words of both tokenizers, by hand from their regular expressions. reference_test.cpp compares with the
-// references.
+// The words of both tokenizers, derived by hand from their regular expressions. reference_test.cpp compares whole
+// tokenizers with the references.
 #include "text/words.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ std::vector<std::string> words(WordRule rule, const std::string& text) {
   return list;
 }
 
-TEST(Gpt2Words, TakeOneSpaceAlong) {
+TEST(Gpt2Words, BeginWithAtMostOneSpace) {
   EXPECT_THAT(words(WordRule::gpt2, "Hello world, 123!"), ElementsAre("Hello", " world", ",", " 123", "!"));
   EXPECT_THAT(words(WordRule::gpt2, "a   b  "), ElementsAre("a", "  ", " b", "  "));
   EXPECT_THAT(words(WordRule::gpt2, "a\n\nb\n c"), ElementsAre("a", "\n", "\n", "b", "\n", " c"));
@@ -33,7 +33,7 @@ TEST(Gpt2Words, ContractionsAreLowerCase) {
               ElementsAre("can", "'t", " we", "'ll", " I", "'", "M", " it", "'s", "''", "s", " '", "s"));
 }
 
-TEST(Llama3Words, TakeOneCharacterAlong) {
+TEST(Llama3Words, BeginWithAtMostOneOtherCharacter) {
   EXPECT_THAT(words(WordRule::llama3, "Hello (world) 1234 x"),
               ElementsAre("Hello", " (", "world", ")", " ", "123", "4", " x"));
   EXPECT_THAT(words(WordRule::llama3, "\tx.y\u00a0z"), ElementsAre("\tx", ".y", "\u00a0z"));

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <csignal>
 
+#include "data/load_dataset.h"
 #include "data/permutation.h"
 #include "support/support.h"
 #include "train/checkpoint.h"

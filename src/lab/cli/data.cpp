@@ -12,6 +12,8 @@
 #include "data/catalogue.h"
 #include "data/error.h"
 #include "data/fetch.h"
+#include "data/find_files.h"
+#include "data/official.h"
 #include "data/tool.h"
 
 namespace lehi::cli {

@@ -12,6 +12,7 @@
 #include "cli/optimizer_flags.h"
 #include "cli/table.h"
 #include "data/catalogue.h"
+#include "data/find_files.h"
 #include "text/tokenizer.h"
 #include "train/config.h"
 #include "train/task_data.h"

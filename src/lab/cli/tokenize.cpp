@@ -11,7 +11,9 @@
 #include "data/bytes.h"
 #include "data/error.h"
 #include "runtime/names.h"
-#include "text/token_data.h"
+#include "text/documents.h"
+#include "text/encoder.h"
+#include "text/token_cache.h"
 #include "text/utf8.h"
 
 namespace lehi::cli {
@@ -61,8 +63,8 @@ std::vector<TokenId> parse_ids(std::string_view numbers, const std::string& name
     const char* begin = numbers.data() + at;
     const auto [after, error] = std::from_chars(begin, numbers.data() + numbers.size(), id);
     if (error != std::errc()) {
-      data::refuse_data("{} has no token id at byte {}; expected whole numbers, or what `lehi tokenize --json` prints",
-                        name, at);
+      data::throw_data_error(
+          "{} has no token id at byte {}; expected whole numbers, or what `lehi tokenize --json` prints", name, at);
     }
     ids.push_back(id);
     at += static_cast<std::size_t>(after - begin);
@@ -76,7 +78,8 @@ std::vector<TokenId> read_ids(const std::string& bytes, const std::string& name)
   if (first == std::string::npos || bytes[first] != '{') return parse_ids(bytes, name);
   const auto document = nlohmann::json::parse(bytes, nullptr, false);
   const auto ids = document.is_object() ? document.find("ids") : document.end();
-  if (ids == document.end() || !ids->is_array()) data::refuse_data("{} is no JSON document with a list of ids", name);
+  if (ids == document.end() || !ids->is_array())
+    data::throw_data_error("{} is no JSON document with a list of ids", name);
   return parse_ids(ids->dump(), name);
 }
 

@@ -10,7 +10,7 @@
 namespace lehi::data {
 namespace {
 
-constexpr std::uint32_t crop_purpose = 0x63726f70;  // "crop"; the keys of kernels/draws.h have 0 in its place
+constexpr std::uint32_t crop_purpose = 0x63726f70;  // "crop"; the keys of kernels/draws.h have 0 at this position
 
 kernels::PhiloxKey halves(std::uint64_t value) {
   return {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32U)};
@@ -18,11 +18,11 @@ kernels::PhiloxKey halves(std::uint64_t value) {
 
 // 0 to 8, uniform to within 9 / 2^32.
 std::int64_t crop_offset(std::uint32_t word) {
-  constexpr std::uint64_t places = 2 * crop_border + 1;
-  return static_cast<std::int64_t>(word * places >> 32U);
+  constexpr std::uint64_t offsets = 2 * crop_border + 1;
+  return static_cast<std::int64_t>(word * offsets >> 32U);
 }
 
-// One plane of bytes. Outside there is the border: black.
+// Crops one plane of bytes; pixels outside the image are 0 (black).
 void crop_plane(const std::uint8_t* from, std::int64_t size, const Crop& crop, std::uint8_t* to) {
   const std::int64_t down = crop.down - crop_border;
   const std::int64_t right = crop.right - crop_border;
@@ -52,7 +52,7 @@ Crop crop_of(std::uint64_t seed, std::int64_t epoch, std::int64_t row) {
 
 void take_crops(const Split& split, const torch::Tensor& index, std::uint64_t seed, std::int64_t epoch,
                 torch::Tensor& to) {
-  if (!split.image) throw_invalid_argument("take_crops: these inputs are no images in colour");
+  if (!split.image) throw_invalid_argument("take_crops: the inputs are not colour images");
   const ImageScale& image = *split.image;
   torch::Tensor bytes;
   take_rows(as_images(split.inputs, image), index, bytes);

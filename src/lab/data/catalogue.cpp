@@ -2,21 +2,10 @@
 
 #include <fmt/ranges.h>
 
-#include <cstdlib>
-
-#include "data/bytes.h"
-#include "data/error.h"
 #include "runtime/message.h"
 
 namespace lehi::data {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 std::vector<OfficialFile> idx_files(const std::string& train_images, const std::string& train_labels,
                                     const std::string& test_images, const std::string& test_labels) {
@@ -26,15 +15,7 @@ std::vector<OfficialFile> idx_files(const std::string& train_images, const std::
           {"t10k-labels-idx1-ubyte", 10'008, test_labels}};
 }
 
-// What a file may be called, in order of preference.
-std::vector<std::string> names_of(const TaskFiles& task, const OfficialFile& file) {
-  if (task.endings.empty()) return {file.name, file.name + ".gz"};
-  std::vector<std::string> names;
-  for (const std::string& ending : task.endings) names.push_back(fs::path(file.name).stem().string() + ending);
-  return names;
-}
-
-// A trial can do with the first of the five training files.
+// Only the first of the five training files is required; a trial run needs no more.
 std::vector<OfficialFile> cifar10_files() {
   constexpr std::int64_t bytes = 30'730'000;
   std::vector<OfficialFile> files;
@@ -157,8 +138,7 @@ const std::vector<TaskFiles>& catalogue() {
        .endings = {".jsonl", ".jsonl.gz", ".jsonl.zst", ".txt", ".bin"},
        .advice = "export rows of Hugging Face's HuggingFaceFW/fineweb-edu as JSON Lines with the field text, or make "
                  "a token shard (.bin) with llm.c's `dev/data/fineweb.py -t edu`, and put it there; two files, "
-                 "train.jsonl and "
-                 "test.jsonl, will do too"},
+                 "train.jsonl and test.jsonl, work as well"},
   };
   return tasks;
 }
@@ -169,75 +149,8 @@ const TaskFiles& task_files(std::string_view task) {
     if (candidate.task == task) return candidate;
     names.push_back(candidate.task);
   }
-  throw_invalid_argument("task '{}' is unknown; the built-in ones are {}, and csv:FILE is your own table", task,
+  throw_invalid_argument("task '{}' is unknown; expected one of {}, or csv:FILE for your own table", task,
                          fmt::join(names, ", "));
-}
-
-fs::path data_directory(const std::string& chosen) {
-  if (!chosen.empty()) return chosen;
-  if (const std::string folder = environment("LEHI_DATA_DIR"); !folder.empty()) return folder;
-  // XDG: a relative path in the variable counts as unset.
-  if (const fs::path folder = environment("XDG_DATA_HOME"); folder.is_absolute()) return folder / "lehi";
-  if (const fs::path home = environment("HOME"); !home.empty()) return home / ".local/share/lehi";
-  throw_invalid_argument("no data directory: HOME is not set; give --data-dir or set LEHI_DATA_DIR");
-}
-
-std::string forms_of(const TaskFiles& task) {
-  if (task.endings.empty()) return "plain or .gz";
-  return fmt::format("also as {}", fmt::join(task.endings.begin() + 1, task.endings.end(), ", "));
-}
-
-Place look_in(const TaskFiles& task, const fs::path& folder) {
-  Place place{folder, {}, {}};
-  for (const OfficialFile& file : task.files) {
-    place.files.emplace_back();
-    for (const std::string& name : names_of(task, file)) {
-      std::error_code ignored;  // an unreadable folder has no files for us
-      if (place.files.back().empty() && fs::exists(folder / name, ignored)) place.files.back() = folder / name;
-    }
-    if (place.files.back().empty() && !file.optional) place.missing.push_back(file.name);
-  }
-  return place;
-}
-
-std::vector<Place> search(const TaskFiles& task, const std::string& data_dir) {
-  std::vector<Place> places{look_in(task, data_directory(data_dir) / task.task)};
-  if (task.origin == Origin::debian) places.push_back(look_in(task, fs::path("/") / task.package_folder));
-  return places;
-}
-
-std::vector<fs::path> find_files(const TaskFiles& task, const std::string& data_dir) {
-  std::vector<std::string> wanted;
-  std::vector<std::string> folders;
-  for (const Place& place : search(task, data_dir)) {
-    if (place.complete()) return place.files;
-    folders.push_back(place.folder.string());
-  }
-  for (const OfficialFile& file : task.files) wanted.push_back(file.name + (file.optional ? " (optional)" : ""));
-  refuse_data("task {} needs {} ({}), looked for in {}: {}", task.task, fmt::join(wanted, ", "), forms_of(task),
-              fmt::join(folders, " and "), task.advice);
-}
-
-std::string difference_from_official(const OfficialFile& official, const fs::path& file) {
-  if (!official.known()) return "";  // nothing to compare with
-  std::string bytes = read_bytes(file);
-  if (official.name.ends_with(".csv")) std::erase(bytes, '\r');
-  const auto size = static_cast<std::int64_t>(bytes.size());
-  if (official.bytes > 0 && size != official.bytes) {
-    return fmt::format("{} holds {} bytes, the official file {}", file.string(), size, official.bytes);
-  }
-  if (official.sha256.empty()) return "";
-  const std::string digest = hex_digest("sha256", bytes);
-  if (digest == official.sha256) return "";
-  return fmt::format("{} has sha256 {}, the official file {}", file.string(), digest, official.sha256);
-}
-
-void require_official(const TaskFiles& task, const Place& place, const std::string& advice) {
-  for (std::size_t i = 0; i < task.files.size(); ++i) {
-    if (place.files[i].empty()) continue;
-    const auto difference = difference_from_official(task.files[i], place.files[i]);
-    if (!difference.empty()) refuse_data("{}; {}", difference, advice);
-  }
 }
 
 }  // namespace lehi::data

@@ -21,10 +21,9 @@ struct CifarLabel {
   std::int64_t values;
 };
 
-// Mean and standard deviation of each channel over the training images, as everyone rounds them.
 struct CifarFormat {
-  std::vector<CifarLabel> labels;  // one byte each; the last is the class
-  std::array<double, cifar_channels> mean;
+  std::vector<CifarLabel> labels;           // one byte each; the last is the class
+  std::array<double, cifar_channels> mean;  // of the training images, rounded as in common use
   std::array<double, cifar_channels> std;
 
   std::size_t record() const { return labels.size() + cifar_pixels; }
@@ -37,6 +36,7 @@ CifarFormat cifar_format(std::int64_t classes) {
 
 ImageScale cifar_scale(const CifarFormat& format) {
   ImageScale image{.side = cifar_side, .channels = {}};
+  image.channels.reserve(cifar_channels);
   for (std::size_t c = 0; c < cifar_channels; ++c) {
     image.channels.push_back(
         {static_cast<float>(1 / (255 * format.std[c])), static_cast<float>(-format.mean[c] / format.std[c])});
@@ -48,16 +48,16 @@ std::string read_records(const std::filesystem::path& file, const CifarFormat& f
   std::string bytes = read_bytes(file);
   const std::size_t record = format.record();
   if (bytes.empty() || bytes.size() % record != 0) {
-    refuse_data("{} holds {} bytes; expected records of {} bytes each, so get the file again", file.string(),
-                bytes.size(), record);
+    throw_data_error("{} holds {} bytes; expected a multiple of {}, the size of a record; get the file again",
+                     file.string(), bytes.size(), record);
   }
   for (std::size_t at = 0; at < bytes.size(); at += record) {
     for (std::size_t i = 0; i < format.labels.size(); ++i) {
       const auto& [name, values] = format.labels[i];
       const auto found = static_cast<unsigned char>(bytes[at + i]);
       if (found < values) continue;
-      refuse_data("{}: record {} of {} has the {} {}; expected 0 to {}, so get the file again", file.string(),
-                  at / record + 1, bytes.size() / record, name, found, values - 1);
+      throw_data_error("{}: record {} of {} has the {} {}; expected 0 to {}; get the file again", file.string(),
+                       at / record + 1, bytes.size() / record, name, found, values - 1);
     }
   }
   return bytes;
@@ -66,17 +66,18 @@ std::string read_records(const std::filesystem::path& file, const CifarFormat& f
 Split cifar_split(const std::vector<std::filesystem::path>& files, const CifarFormat& format) {
   const std::size_t record = format.record();
   std::vector<std::string> contents;
+  contents.reserve(files.size());
   std::size_t count = 0;
   for (const auto& file : files) {
     if (file.empty()) continue;
     contents.push_back(read_records(file, format));
     count += contents.back().size() / record;
   }
-  const auto rows_there = static_cast<std::int64_t>(count);
+  const auto rows = static_cast<std::int64_t>(count);
   Split split;
   split.image = cifar_scale(format);
-  split.inputs = torch::empty({rows_there, static_cast<std::int64_t>(cifar_pixels)}, torch::kUInt8);
-  split.targets = torch::empty({rows_there}, torch::kInt64);
+  split.inputs = torch::empty({rows, static_cast<std::int64_t>(cifar_pixels)}, torch::kUInt8);
+  split.targets = torch::empty({rows}, torch::kInt64);
   use_large_pages(split.inputs);
   auto* pixels_to = split.inputs.data_ptr<std::uint8_t>();
   auto* class_to = split.targets.data_ptr<std::int64_t>();
@@ -87,7 +88,7 @@ Split cifar_split(const std::vector<std::filesystem::path>& files, const CifarFo
       std::memcpy(pixels_to, image, cifar_pixels);
       pixels_to += cifar_pixels;
     }
-    std::string().swap(bytes);  // a copy of 150 MB is not kept longer than needed
+    std::string().swap(bytes);  // frees up to 150 MB
   }
   return split;
 }

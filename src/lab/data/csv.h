@@ -1,8 +1,8 @@
 // Comma-separated tables (RFC 4180): quotes, line breaks inside quotes, CRLF, gzip, a byte order mark.
 //
-// A header is required. Blanks around an unquoted field do not count. A column whose every value is a number is
-// numeric, any other is text. Missing values (empty, NA, N/A, null, NULL, ?), NaN and infinity are refused in every
-// column, as are ragged rows; the sentence gives file, line and column.
+// A header is required. Spaces and tabs around an unquoted field are ignored. A column whose values are all numbers is
+// numeric, any other has string values. Missing values (empty, NA, N/A, null, NULL, ?), NaN and infinity are rejected
+// in every column, as are rows with too few or too many fields; the message gives file, line and column.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +18,32 @@
 namespace lehi::data {
 
 using Numbers = std::vector<double>;
-using Texts = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 
 struct Column {
   std::string name;
-  std::variant<Numbers, Texts> values;
+  std::variant<Numbers, Strings> values;
 
   bool numeric() const { return std::holds_alternative<Numbers>(values); }
   const Numbers& numbers() const { return std::get<Numbers>(values); }
-  const Texts& texts() const { return std::get<Texts>(values); }
+  const Strings& strings() const { return std::get<Strings>(values); }
 };
 
 struct Table {
-  std::string source;  ///< file name, for messages
+  std::string source;  ///< the file's name, for messages
   std::vector<Column> columns;
-  std::vector<std::int64_t> lines;  ///< where each row starts in the file, counted from 1
+  std::vector<std::int64_t> lines;  ///< the line of the file on which each row starts, counted from 1
 
   std::int64_t rows() const { return static_cast<std::int64_t>(lines.size()); }
 };
 
+/// Throws DataError for a file that can't be read, has more than `limit` bytes or is not such a table.
 Table read_csv(const std::filesystem::path& file, std::int64_t limit = default_byte_limit);
 
-/// The same from memory; `source` names the text in messages.
+/// The same for a table in memory; messages name it `source`.
 Table parse_csv(std::string text, std::string source);
 
-/// The number that the whole field spells (it may be NaN, or infinite where it overflows), or nothing.
+/// The number that the whole field represents (NaN is possible, and infinity on overflow), or nothing.
 std::optional<double> parse_number(std::string_view field);
 
 }  // namespace lehi::data

@@ -28,31 +28,32 @@ torch::Tensor read_idx(const std::filesystem::path& file, int dimensions) {
   const std::string bytes = read_bytes(file);
   const std::size_t header = 4 + 4 * static_cast<std::size_t>(dimensions);
   if (bytes.size() < header) {
-    refuse_data("{} is truncated: {} bytes where an IDX header alone has {}", file.string(), bytes.size(), header);
+    throw_data_error("{} is truncated: it has {} bytes, but an IDX header alone has {}", file.string(), bytes.size(),
+                     header);
   }
   const std::uint32_t expected = unsigned_byte_magic + static_cast<std::uint32_t>(dimensions);
   if (const std::uint32_t magic = big_endian(bytes, 0); magic != expected) {
-    refuse_data("{} has the magic number {:#010x}, not {:#010x} (IDX, unsigned bytes, {} dimensions)", file.string(),
-                magic, expected, dimensions);
+    throw_data_error("{} has the magic number {:#010x}, not {:#010x} (IDX, unsigned bytes, {} dimensions)",
+                     file.string(), magic, expected, dimensions);
   }
-  // Multiplied only while the product stays below the bytes that are there, so it can't overflow.
   std::vector<std::int64_t> sizes;
+  sizes.reserve(static_cast<std::size_t>(dimensions));
   const std::size_t body = bytes.size() - header;
   for (std::size_t at = 4; at < header; at += 4) sizes.push_back(big_endian(bytes, at));
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) {
-    refuse_data("{} declares an empty dimension: {}", file.string(), fmt::join(sizes, " x "));
+    throw_data_error("{} declares an empty dimension: {}", file.string(), fmt::join(sizes, " x "));
   }
-  std::size_t declared = 1;
+  std::size_t declared = 1;  // can't overflow: the loop ends once it exceeds the size of the file
   for (const std::int64_t size : sizes) {
     declared *= static_cast<std::size_t>(size);
     if (declared > body) {
-      refuse_data("{} is truncated: its header declares {} values and {} are there; get the file again", file.string(),
-                  fmt::join(sizes, " x "), body);
+      throw_data_error("{} is truncated: its header declares {} values, but {} are present; get the file again",
+                       file.string(), fmt::join(sizes, " x "), body);
     }
   }
   if (declared < body) {
-    refuse_data("{} is too long: its header declares {} values and {} bytes follow them", file.string(),
-                fmt::join(sizes, " x "), body - declared);
+    throw_data_error("{} is too long: its header declares {} values, but {} more bytes follow; get the file again",
+                     file.string(), fmt::join(sizes, " x "), body - declared);
   }
   auto values = torch::empty(sizes, torch::kUInt8);
   use_large_pages(values);

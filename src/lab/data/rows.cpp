@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "kernels/vector_math.h"
@@ -13,21 +14,22 @@
 namespace lehi::data {
 namespace {
 
-constexpr std::int64_t ahead = 4;           // rows
-constexpr std::size_t fetch_distance = 64;  // bytes, a cache line: rows are too short for the hardware to foresee
+// Rows are too short for the hardware's prefetcher.
+constexpr std::int64_t rows_ahead = 4;
+constexpr std::size_t cache_line = 64;  // bytes
 
-void fetch(const std::byte* row, std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes; at += fetch_distance) __builtin_prefetch(row + at);
+void prefetch(const std::uint8_t* row, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += cache_line) __builtin_prefetch(row + at);
 }
 
-// Calls copy(i, its row's bytes) for each index, having checked them all.
+// Checks all indices, then calls copy(i, the row's memory, its size in bytes) for each.
 template <class Copy>
 void for_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tensor& to, torch::Dtype dtype,
               const Copy& copy) {
   if (from.dim() < 1 || !from.is_cpu() || !from.is_contiguous() || rows.dim() != 1 || !rows.is_cpu() ||
       rows.scalar_type() != torch::kInt64) {
     throw_invalid_argument(
-        "take_rows: expected a contiguous tensor with rows and a vector of int64 indices, both on the CPU");
+        "take_rows: expected a contiguous tensor of rows and a one-dimensional tensor of int64 indices, both on the CPU");
   }
   const std::int64_t count = rows.numel();
   const torch::Tensor contiguous = rows.contiguous();
@@ -43,11 +45,11 @@ void for_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tenso
   if (from.numel() == 0 || count == 0) return;
 
   const std::size_t bytes = from.nbytes() / static_cast<std::size_t>(from.size(0));
-  const auto* source = static_cast<const std::byte*>(from.data_ptr());
+  const auto* source = static_cast<const std::uint8_t*>(from.data_ptr());
   const auto row = [&](std::int64_t i) { return source + static_cast<std::size_t>(index[i]) * bytes; };
-  for (std::int64_t i = 0; i < std::min(ahead, count); ++i) fetch(row(i), bytes);
+  for (std::int64_t i = 0; i < std::min(rows_ahead, count); ++i) prefetch(row(i), bytes);
   for (std::int64_t i = 0; i < count; ++i) {
-    if (i + ahead < count) fetch(row(i + ahead), bytes);
+    if (i + rows_ahead < count) prefetch(row(i + rows_ahead), bytes);
     copy(static_cast<std::size_t>(i), row(i), bytes);
   }
 }
@@ -64,8 +66,8 @@ void make_room(torch::Tensor& to, at::IntArrayRef sizes, torch::Dtype dtype) {
 }
 
 void take_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tensor& to) {
-  for_rows(from, rows, to, from.scalar_type(), [&](std::size_t i, const std::byte* row, std::size_t bytes) {
-    std::memcpy(static_cast<std::byte*>(to.data_ptr()) + i * bytes, row, bytes);
+  for_rows(from, rows, to, from.scalar_type(), [&](std::size_t i, const std::uint8_t* row, std::size_t bytes) {
+    std::memcpy(static_cast<std::uint8_t*>(to.data_ptr()) + i * bytes, row, bytes);
   });
 }
 
@@ -73,24 +75,23 @@ void take_rows(const torch::Tensor& from, const torch::Tensor& rows, ByteScale b
   if (from.scalar_type() != torch::kUInt8) {
     throw_invalid_argument("take_rows: expected uint8 to scale, not {}", c10::toString(from.scalar_type()));
   }
-  for_rows(from, rows, to, torch::kFloat32, [&](std::size_t i, const std::byte* row, std::size_t size) {
-    scale_bytes(reinterpret_cast<const std::uint8_t*>(row), size, bytes.scale, bytes.shift,
-                to.data_ptr<float>() + i * size);
+  for_rows(from, rows, to, torch::kFloat32, [&](std::size_t i, const std::uint8_t* row, std::size_t size) {
+    scale_bytes(row, size, bytes.scale, bytes.shift, to.data_ptr<float>() + i * size);
   });
 }
 
 void take_rows(const torch::Tensor& from, const torch::Tensor& rows, const ImageScale& image, torch::Tensor& to) {
   for_rows(as_images(from, image), rows, to, torch::kFloat32,
-           [&](std::size_t i, const std::byte* row, std::size_t size) {
-             scale_image(reinterpret_cast<const std::uint8_t*>(row), image, to.data_ptr<float>() + i * size);
+           [&](std::size_t i, const std::uint8_t* row, std::size_t size) {
+             scale_image(row, image, to.data_ptr<float>() + i * size);
            });
 }
 
 void use_large_pages(const torch::Tensor& fresh) {
-  constexpr std::uintptr_t page = 1U << 21U;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(fresh.data_ptr()) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<std::uintptr_t>(fresh.data_ptr()) + fresh.nbytes()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  constexpr std::size_t page = std::size_t{1} << 21U;
+  void* begin = fresh.data_ptr();
+  std::size_t bytes = fresh.nbytes();
+  if (std::align(page, page, begin, bytes) != nullptr) ::madvise(begin, bytes / page * page, MADV_HUGEPAGE);
 }
 
 torch::Tensor scaled(const torch::Tensor& values, ByteScale bytes) {

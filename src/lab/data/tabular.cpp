@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <set>
 
+#include "data/column_encoding.h"
 #include "data/error.h"
 #include "data/permutation.h"
 #include "runtime/message.h"
@@ -16,93 +15,9 @@ namespace lehi::data {
 namespace {
 
 constexpr std::int64_t fewest_rows = 10;
-constexpr std::size_t few_values =
-    20;  // an integer target with no more distinct values than this may be meant as classes
+constexpr std::size_t few_values = 20;  // an integer target with at most this many values may be meant as classes
 
-// The rows in their new order: first the training part, then the test part.
-struct Order {
-  std::vector<std::int64_t> rows;
-  std::size_t train = 0;
-};
-
-template <class T>
-std::vector<T> reordered(const std::vector<T>& values, const Order& order) {
-  std::vector<T> result;
-  result.reserve(values.size());
-  for (const std::int64_t row : order.rows) result.push_back(values[static_cast<std::size_t>(row)]);
-  return result;
-}
-
-template <class T>
-bool constant_on_train(const std::vector<T>& values, std::size_t train) {
-  return std::all_of(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(train),
-                     [&](const T& value) { return value == values.front(); });
-}
-
-torch::Tensor float_columns(std::size_t rows, std::size_t columns) {
-  return torch::zeros({static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)}, torch::kFloat32);
-}
-
-// Summed one after the other in double: a parallel sum would round differently on another machine.
-torch::Tensor standardised(const std::vector<double>& values, std::size_t train, const std::string& name) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < train; ++i) sum += values[i];
-  const double mean = sum / static_cast<double>(train);
-  double squares = 0.0;
-  for (std::size_t i = 0; i < train; ++i) squares += (values[i] - mean) * (values[i] - mean);
-  const double variance = squares / static_cast<double>(train);
-  if (!std::isnormal(variance)) {
-    refuse_data("column '{}' can't be standardised: its variance is {}; rescale the column", name, variance);
-  }
-  auto result = float_columns(values.size(), 1);
-  auto* out = result.data_ptr<float>();
-  const double deviation = std::sqrt(variance);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double scaled = (values[i] - mean) / deviation;
-    // A test row may be far from everything that training rows have.
-    if (std::abs(scaled) > std::numeric_limits<float>::max()) {
-      refuse_data(
-          "column '{}' can't be standardised: {} is more deviations of {} away from the mean than a float32 holds",
-          name, values[i], deviation);
-    }
-    out[i] = static_cast<float>(scaled);
-  }
-  return result;
-}
-
-torch::Tensor one_hot(const Texts& values, std::size_t train, const std::string& name,
-                      std::vector<std::string>& notices) {
-  std::map<std::string, std::size_t> category;
-  for (std::size_t i = 0; i < train; ++i) category.emplace(values[i], 0);
-  if (category.size() > most_categories) {
-    const auto text =
-        std::find_if(values.begin(), values.end(), [](const auto& value) { return !parse_number(value); });
-    refuse_data(
-        "column '{}' has {} different texts (such as '{}') where at most {} can become inputs; correct its values or "
-        "remove the column",
-        name, category.size(), *text, most_categories);
-  }
-  std::size_t next = 0;
-  for (auto& [text, index] : category) index = next++;
-  auto result = float_columns(values.size(), category.size());
-  auto* out = result.data_ptr<float>();
-  std::int64_t unseen = 0;
-  for (std::size_t i = 0; i < values.size(); ++i, out += category.size()) {
-    const auto found = category.find(values[i]);
-    if (found != category.end()) {
-      out[found->second] = 1.0F;
-    } else {
-      ++unseen;
-    }
-  }
-  if (unseen > 0) {
-    notices.push_back(fmt::format(
-        "{} test rows have a category of column '{}' that no training row has; it counts as none", unseen, name));
-  }
-  return result;
-}
-
-torch::Tensor encode_inputs(const Table& table, const Column& target, const Order& order, Dataset& dataset) {
+torch::Tensor encode_inputs(const Table& table, const Column& target, const RowOrder& order, Dataset& dataset) {
   std::vector<torch::Tensor> blocks;
   for (const Column& column : table.columns) {
     if (&column == &target) continue;
@@ -111,7 +26,7 @@ torch::Tensor encode_inputs(const Table& table, const Column& target, const Orde
           const auto ordered = reordered(values, order);
           if (constant_on_train(ordered, order.train)) {
             dataset.notices.push_back(
-                fmt::format("column '{}' is the same in every training row and was dropped", column.name));
+                fmt::format("column '{}' is constant in the training rows and was dropped", column.name));
           } else if constexpr (std::is_same_v<decltype(values), const Numbers&>) {
             blocks.push_back(standardised(ordered, order.train, column.name));
           } else {
@@ -121,13 +36,13 @@ torch::Tensor encode_inputs(const Table& table, const Column& target, const Orde
         column.values);
   }
   if (blocks.empty()) {
-    refuse_data("{} has no column but '{}' to predict it from; are its columns separated by commas?", table.source,
-                target.name);
+    throw_data_error("{} has no usable input column besides the target '{}'; are its columns separated by commas?",
+                     table.source, target.name);
   }
   return torch::cat(blocks, 1);
 }
 
-// Class numbers of the target in row order, and the classes' names in the order of their numbers.
+// A target's class number for each row, and the name of each class.
 struct Classes {
   std::vector<std::int64_t> of_row;
   std::vector<std::string> names;
@@ -139,6 +54,8 @@ Classes classes_of(const Column& target) {
       [&](const auto& values) {
         const std::set distinct(values.begin(), values.end());
         const std::vector sorted(distinct.begin(), distinct.end());
+        classes.names.reserve(sorted.size());
+        classes.of_row.reserve(values.size());
         for (const auto& value : sorted) classes.names.push_back(fmt::format("{}", value));
         for (const auto& value : values) {
           classes.of_row.push_back(std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin());
@@ -148,31 +65,31 @@ Classes classes_of(const Column& target) {
   return classes;
 }
 
-torch::Tensor encode_classes(const Table& table, const Column& target, const std::string& kind, const Order& order,
+torch::Tensor encode_classes(const Table& table, const Column& target, const std::string& kind, const RowOrder& order,
                              Dataset& dataset) {
   if (target.numeric()) {
     for (std::size_t i = 0; i < target.numbers().size(); ++i) {
       if (const double value = target.numbers()[i]; value != std::floor(value)) {
-        refuse_data("{} line {}: classes must be whole numbers or texts, but target '{}' is {}", table.source,
-                    table.lines[i], target.name, value);
+        throw_data_error("{} line {}: classes must be whole numbers or strings, but target '{}' is {}", table.source,
+                         table.lines[i], target.name, value);
       }
     }
   }
   const Classes classes = classes_of(target);
   const std::size_t count = classes.names.size();
   if (count < 2)
-    refuse_data("{}: target '{}' has only one class, '{}'", table.source, target.name, classes.names.front());
+    throw_data_error("{}: target '{}' has only one class, '{}'", table.source, target.name, classes.names.front());
   if (kind == "binary" && count != 2) {
-    refuse_data("{}: kind binary needs two classes, but target '{}' has {}", table.source, target.name, count);
+    throw_data_error("{}: kind binary needs two classes, but target '{}' has {}", table.source, target.name, count);
   }
-  if (count > most_categories) {
-    refuse_data("{}: target '{}' has {} classes, at most {} are supported; is it meant for regression?", table.source,
-                target.name, count, most_categories);
+  if (count > max_categories) {
+    throw_data_error("{}: target '{}' has {} classes, but at most {} are supported; is it meant for regression?",
+                     table.source, target.name, count, max_categories);
   }
   const auto ordered = reordered(classes.of_row, order);
   const std::set<std::int64_t> in_train(ordered.begin(), ordered.begin() + static_cast<std::ptrdiff_t>(order.train));
   if (in_train.size() < count) {
-    dataset.notices.push_back(fmt::format("{} of the {} classes of target '{}' are in no training row",
+    dataset.notices.push_back(fmt::format("{} of the {} classes of target '{}' occur in no training row",
                                           count - in_train.size(), count, target.name));
   }
   auto targets = torch::tensor(ordered, torch::kInt64);
@@ -186,27 +103,27 @@ torch::Tensor encode_classes(const Table& table, const Column& target, const std
   return targets.to(torch::kFloat32).unsqueeze(1);
 }
 
-torch::Tensor encode_regression(const Table& table, const Column& target, const std::string& kind, const Order& order,
-                                Dataset& dataset) {
+torch::Tensor encode_regression(const Table& table, const Column& target, const std::string& kind,
+                                const RowOrder& order, Dataset& dataset) {
   if (!target.numeric()) {
-    const auto& texts = target.texts();
-    const auto bad = std::find_if(texts.begin(), texts.end(), [](const auto& text) { return !parse_number(text); });
-    refuse_data("{} line {}: target '{}' is '{}', which is not a number; regression needs numbers", table.source,
-                table.lines[static_cast<std::size_t>(bad - texts.begin())], target.name, *bad);
+    const auto& values = target.strings();
+    const auto bad = std::find_if(values.begin(), values.end(), [](const auto& value) { return !parse_number(value); });
+    throw_data_error("{} line {}: target '{}' is '{}', which is not a number; regression needs numbers", table.source,
+                     table.lines[static_cast<std::size_t>(bad - values.begin())], target.name, *bad);
   }
   const auto& numbers = target.numbers();
   const std::set<double> distinct(numbers.begin(), numbers.end());
   if (kind.empty() && distinct.size() <= few_values &&
       std::all_of(distinct.begin(), distinct.end(), [](double value) { return value == std::floor(value); })) {
     dataset.notices.push_back(
-        fmt::format("target '{}' has only {} different whole numbers and is predicted by regression; kind "
-                    "classification would make them classes",
+        fmt::format("target '{}' has only {} different whole numbers and is predicted by regression; with kind "
+                    "classification they would be classes",
                     target.name, distinct.size()));
   }
   const auto ordered = reordered(numbers, order);
   if (constant_on_train(ordered, order.train)) {
-    refuse_data("{}: target '{}' is {} in every training row; there is nothing to learn", table.source, target.name,
-                ordered.front());
+    throw_data_error("{}: target '{}' is {} in every training row; there is nothing to learn", table.source,
+                     target.name, ordered.front());
   }
   dataset.kind = TaskKind::regression;
   dataset.outputs = 1;
@@ -218,8 +135,9 @@ const Column& find_column(const Table& table, const std::string& name) {
                                   [&](const Column& column) { return column.name == name; });
   if (found != table.columns.end()) return *found;
   std::vector<std::string> names;
+  names.reserve(table.columns.size());
   for (const Column& column : table.columns) names.push_back(column.name);
-  refuse_data("{} has no column '{}'; its columns are {}", table.source, name, fmt::join(names, ", "));
+  throw_data_error("{} has no column '{}'; its columns are {}", table.source, name, fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -230,12 +148,12 @@ Dataset tabular_dataset(const Table& table, const std::string& target, const std
   }
   const Column& column = find_column(table, target);
   if (table.rows() < fewest_rows) {
-    refuse_data("{} has {} rows; at least {} are needed for a training and a test part", table.source, table.rows(),
-                fewest_rows);
+    throw_data_error("{} has {} rows; at least {} are needed for a training and a test part", table.source,
+                     table.rows(), fewest_rows);
   }
   const std::int64_t test = table.rows() / 5;
   const std::int64_t train = table.rows() - test;
-  const Order order{permutation(table.rows(), seed, Draw::test_split), static_cast<std::size_t>(train)};
+  const RowOrder order{permutation(table.rows(), seed, Draw::test_split), static_cast<std::size_t>(train)};
 
   Dataset dataset;
   const bool regression = kind == "regression" || (kind.empty() && column.numeric());

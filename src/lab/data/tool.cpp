@@ -28,7 +28,7 @@ std::string last_line(const std::filesystem::path& log) {
   return last.empty() ? "it printed nothing" : last;
 }
 
-// In a process group of its own, so that a signal reaches whatever the tool itself started.
+// The process gets its own process group, so that a signal also reaches its children.
 pid_t spawn(std::vector<std::string>& arguments, const std::filesystem::path& folder,
             const std::filesystem::path& log) {
   std::vector<char*> pointers;
@@ -36,13 +36,13 @@ pid_t spawn(std::vector<std::string>& arguments, const std::filesystem::path& fo
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
 
-  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_t actions{};
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  posix_spawnattr_t attributes;
+  posix_spawnattr_t attributes{};
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&attributes, 0);
@@ -51,7 +51,7 @@ pid_t spawn(std::vector<std::string>& arguments, const std::filesystem::path& fo
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0)
-    refuse_data("{} can't be started: {}; install it and try again", arguments.front(), std::strerror(error));
+    throw_data_error("{} can't be started: {}; install it and try again", arguments.front(), std::strerror(error));
   return child;
 }
 
@@ -65,7 +65,7 @@ void run_tool(std::vector<std::string> arguments, const std::filesystem::path& f
   const std::filesystem::path log = folder / "tool.log";
   const pid_t child = spawn(arguments, std::filesystem::absolute(folder), std::filesystem::absolute(log));
   int status = 0;
-  // Polled: the signal may be handled on any thread, so it need not wake a waitpid() of this one.
+  // Polled: the signal may be delivered to another thread, which would not interrupt waitpid() in this one.
   while (waitpid(child, &status, WNOHANG) == 0) {
     if (watch.received() != 0) {
       kill(-child, SIGKILL);
@@ -76,7 +76,7 @@ void run_tool(std::vector<std::string> arguments, const std::filesystem::path& f
   }
   throw_if_interrupted(watch);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  refuse_data("`{}` failed: {}", fmt::join(arguments, " "), last_line(log));
+  throw_data_error("`{}` failed: {}", fmt::join(arguments, " "), last_line(log));
 }
 
 }  // namespace lehi::data

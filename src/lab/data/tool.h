@@ -1,5 +1,4 @@
-// Runs another program (npm, apt-get, tar, dpkg-deb): an argument vector, no shell, and an end when the user asks for
-// one.
+// Runs another program (npm, apt-get, tar, dpkg-deb) without a shell, and stops it when the user interrupts this one.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +10,7 @@
 
 namespace lehi::data {
 
-/// SIGINT or SIGTERM arrived.
+/// Thrown after SIGINT or SIGTERM.
 class Interrupted : public std::runtime_error {
  public:
   explicit Interrupted(int number) : std::runtime_error("interrupted"), number_(number) {}
@@ -21,12 +20,12 @@ class Interrupted : public std::runtime_error {
   int number_;
 };
 
-/// Throws Interrupted when the watch has seen a signal.
+/// Throws Interrupted if a signal was received.
 void throw_if_interrupted(const base::SignalWatch& watch);
 
-/// Runs `arguments` (the first is looked up in PATH) in `folder`, without input, and waits. Throws DataError with the
-/// last line that it printed when it fails, and, having stopped it and its children, Interrupted when the watch says
-/// so.
+/// Runs a program with these arguments (the first is looked up in PATH) in `folder`, without input, and waits for it.
+/// If it fails, throws DataError with the last line of its output. If a signal is received, kills the program and its
+/// children and throws Interrupted.
 void run_tool(std::vector<std::string> arguments, const std::filesystem::path& folder, const base::SignalWatch& watch);
 
 }  // namespace lehi::data

@@ -7,23 +7,23 @@
 namespace lehi::text {
 namespace {
 
-constexpr char32_t first_stand_in = 0x100;
+constexpr char32_t first_substitute = 0x100;
 
-bool stands_for_itself(int byte) {
+bool represents_itself(int byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
 }
 
 struct Letters {
   std::array<char32_t, 256> letter{};  // by byte
-  std::array<int, 512> byte{};         // by letter; -1 where it is none
+  std::array<int, 512> byte{};         // by letter; -1 if the letter represents no byte
 };
 
 Letters make_letters() {
   Letters letters;
   letters.byte.fill(-1);
-  char32_t next = first_stand_in;
+  char32_t next = first_substitute;
   for (int byte = 0; byte < 256; ++byte) {
-    const char32_t letter = stands_for_itself(byte) ? static_cast<char32_t>(byte) : next++;
+    const char32_t letter = represents_itself(byte) ? static_cast<char32_t>(byte) : next++;
     letters.letter[static_cast<std::size_t>(byte)] = letter;
     letters.byte[letter] = byte;
   }

@@ -1,5 +1,6 @@
-// How byte-level vocabularies write bytes: each as a printable character of its own, so that a token is a JSON string
-// or a word between spaces. Printable Latin-1 stands for itself, the other 68 bytes for U+0100 onwards, in order.
+// How byte-level vocabularies write bytes: each byte as one printable character, so that a token can be a JSON string
+// or a word between spaces. Printable Latin-1 characters represent themselves; the other 68 bytes are U+0100 onwards,
+// in order.
 #pragma once
 
 #include <optional>
@@ -8,10 +9,10 @@
 
 namespace lehi::text {
 
-/// The bytes that a token's letters stand for; nothing when one of its characters stands for none. Valid UTF-8 only.
+/// The bytes that these characters represent; nothing if one of them represents no byte. `letters` must be valid UTF-8.
 std::optional<std::string> bytes_of_letters(std::string_view letters);
 
-/// The letters of bytes.
+/// The characters that represent these bytes.
 std::string letters_of_bytes(std::string_view bytes);
 
 }  // namespace lehi::text

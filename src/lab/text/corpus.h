@@ -1,4 +1,4 @@
-// What a language-model task trains and tests on, in one call: finds the files, tokenises them, cuts them into parts.
+// The training, validation and test tokens of a language-model task: finds the files, tokenises them and splits them.
 //
 //   const Corpus corpus = load_corpus({.task = "text:book.txt", .tokenizer = TokenizerKind::bytes});
 //   const auto blocks = corpus.train.blocks(128);
@@ -16,31 +16,31 @@ namespace lehi::text {
 
 struct CorpusRequest {
   std::string task;         ///< "ptb", "fineweb-edu" or "text:FILE"
-  std::string corpus = {};  ///< "": the task's own files; "speeches": that text of the catalogue instead
+  std::string corpus = {};  ///< "": the task's own files; "speeches": the speeches of the catalogue instead
   TokenizerKind tokenizer = TokenizerKind::gpt2;
-  std::string data_dir = {};      ///< as everywhere, see data/catalogue.h
-  std::string field = "text";     ///< of JSON Lines
-  std::string cache_dir = {};     ///< as in TokenRequest
-  double validation = 0.0;        ///< fraction for validation, where the corpus has no such part; 0: none
-  double test = 0.1;              ///< fraction for testing, where the corpus has no such part and test_tokens is 0
-  std::int64_t train_tokens = 0;  ///< at most so many, from the front of the part; 0: all
-  std::int64_t test_tokens = 0;   ///< the same; of one file that is cut, exactly its last
-  std::function<void(const std::string&)> on_message = {};  ///< as in TokenRequest
+  std::string data_dir = {};      ///< the data directory, see data/find_files.h
+  std::string field = "text";     ///< the field of JSON Lines with the text
+  std::string cache_dir = {};     ///< see TokenRequest
+  double validation = 0.0;        ///< fraction for validation, if the corpus has no validation part; 0: none
+  double test = 0.1;              ///< fraction for testing, if the corpus has no test part and test_tokens is 0
+  std::int64_t train_tokens = 0;  ///< at most this many, from the beginning of the training part; 0: all
+  std::int64_t test_tokens = 0;   ///< the same for the test part; if one file is split: exactly this many, its last
+  std::function<void(const std::string&)> on_message = {};  ///< see TokenRequest
 };
 
 struct Corpus {
   TokenData train;
   std::optional<TokenData> validation;
   TokenData test;
-  std::int64_t vocabulary;           ///< number of tokens that there are
-  std::vector<std::string> notices;  ///< what is not as asked, a sentence each
+  std::int64_t vocabulary = 0;       ///< the number of tokens of the vocabulary
+  std::vector<std::string> notices;  ///< deviations from the request, one sentence each
 };
 
-/// ptb has three official parts. fineweb-edu is one file, or train and test apart: then validation is the end of train.
-/// One file is cut in order: training from its front, validation, testing up to its end; where it has too few tokens
-/// for what was asked, training gets fewer, and a notice says so. Throws DataError for files that are missing (which,
-/// where looked for, how to get them), damaged, or leave nothing to train on, and std::invalid_argument for a wrong
-/// request.
+/// ptb has three official parts. fineweb-edu is one file, or a training and a test file; then the validation part is
+/// the end of the training file. One file is split in order: training, validation, test. If it has too few tokens for
+/// the request, the training part is shorter and a notice says so. Throws DataError for files that are missing (which
+/// ones, where they were looked for, how to get them), damaged, or too short to train on, and std::invalid_argument for
+/// a wrong request.
 Corpus load_corpus(const CorpusRequest& request);
 
 }  // namespace lehi::text

@@ -11,8 +11,7 @@
 namespace lehi::text {
 namespace {
 
-// Picks one field out of a line without building the line's document, so that neither depth nor size of the rest costs
-// memory.
+// Extracts one field of a JSON object with a SAX parser, so that the depth and size of other values need no memory.
 class FieldReader : public nlohmann::json_sax<nlohmann::json> {
  public:
   FieldReader(const std::string& field, const std::string& where) : field_(field), where_(where) {}
@@ -28,7 +27,7 @@ class FieldReader : public nlohmann::json_sax<nlohmann::json> {
   bool binary(binary_t& /*value*/) override { return other(); }
   bool string(string_t& value) override {
     if (!wanted()) return other();
-    if (found) data::refuse_data("{} has the field '{}' twice", where_, field_);
+    if (found) data::throw_data_error("{} has the field '{}' twice", where_, field_);
     text = std::move(value);
     found = true;
     return true;
@@ -43,21 +42,21 @@ class FieldReader : public nlohmann::json_sax<nlohmann::json> {
   }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*error*/) override {
-    data::refuse_data("{} is not valid JSON at its byte {}", where_, position);
+    data::throw_data_error("{} is not valid JSON (at byte {} of the line)", where_, position);
   }
 
  private:
   bool wanted() const { return depth_ == 1 && in_field_; }
-  // A value that is no text: refused where the object or the field should be, else passed over.
+  // A value that is not the field's string: an error in place of the object or of the field's value, otherwise skipped.
   bool other() const {
-    if (depth_ == 0) data::refuse_data("{} is no JSON object", where_);
-    if (wanted()) data::refuse_data("{} has a field '{}' that is not a text", where_, field_);
+    if (depth_ == 0) data::throw_data_error("{} is not a JSON object", where_);
+    if (wanted()) data::throw_data_error("{}: the value of field '{}' must be a string", where_, field_);
     return true;
   }
   bool open(bool object) {
-    constexpr int most_levels = 1000;
+    constexpr int max_depth = 1000;
     if (wanted() || (depth_ == 0 && !object)) return other();
-    if (++depth_ > most_levels) data::refuse_data("{} is nested more than {} deep", where_, most_levels);
+    if (++depth_ > max_depth) data::throw_data_error("{} has more than {} nested levels", where_, max_depth);
     return true;
   }
   bool close() {
@@ -71,9 +70,9 @@ class FieldReader : public nlohmann::json_sax<nlohmann::json> {
   bool in_field_ = false;
 };
 
-// Calls take(line, number, offset of the line) without line ends.
+// Calls take(line, line number, byte offset of the line) for each line; `line` has no line break.
 template <class Take>
-void read_lines(data::ByteSource& source, std::int64_t most, const Take& take) {
+void read_lines(data::ByteSource& source, std::int64_t max_bytes, const Take& take) {
   std::string pending;
   std::size_t number = 0;
   std::size_t offset = 0;
@@ -95,8 +94,8 @@ void read_lines(data::ByteSource& source, std::int64_t most, const Take& take) {
       rest.remove_prefix(end + 1);
     }
     pending += rest;
-    if (static_cast<std::int64_t>(pending.size()) > most) {
-      data::refuse_data("{}, line {} has more than {} bytes", source.file().string(), number + 1, most);
+    if (static_cast<std::int64_t>(pending.size()) > max_bytes) {
+      data::throw_data_error("{}, line {} has more than {} bytes", source.file().string(), number + 1, max_bytes);
     }
   }
   if (!pending.empty()) finish(pending);
@@ -111,7 +110,7 @@ void read_json_lines(const std::filesystem::path& file, const std::string& field
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
     FieldReader reader(field, where);
     nlohmann::json::sax_parse(line.begin(), line.end(), &reader);
-    if (!reader.found) data::refuse_data("{} has no field '{}'; name the one with the text", where, field);
+    if (!reader.found) data::throw_data_error("{} has no field '{}'; choose the field with the text", where, field);
     take(reader.text);
   });
 }
@@ -128,7 +127,7 @@ TextFormat format_of(const std::filesystem::path& file) {
 void read_documents(const std::filesystem::path& file, TextFormat format, const std::string& field,
                     const std::function<void(std::string_view)>& take, const TextLimits& limits) {
   if (format == TextFormat::json_lines) return read_json_lines(file, field, take, limits);
-  if (format == TextFormat::shard) data::refuse_data("{} holds tokens, not text", file.string());
+  if (format == TextFormat::shard) data::throw_data_error("{} is a token shard (.bin); expected text", file.string());
   const std::string text = data::read_bytes(file, limits.plain_bytes);
   require_utf8(text, file.string());
   take(text);

@@ -9,23 +9,23 @@
 #include <cstring>
 #include <vector>
 
-#include "data/bytes.h"
+#include "data/digest.h"
 #include "data/error.h"
 
 namespace lehi::text {
 
 RegularFile::RegularFile(std::filesystem::path file) : path_(std::move(file)) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not block
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // opening a pipe must not block
   struct stat status {};
   if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
     const int error = errno;
     if (descriptor_ >= 0) ::close(descriptor_);
-    data::refuse_data("{} can't be opened: {}", path_.string(), std::strerror(error));
+    data::throw_data_error("{} can't be opened: {}", path_.string(), std::strerror(error));
   }
   if (!S_ISREG(status.st_mode)) {
     ::close(descriptor_);
-    data::refuse_data("{} is not a regular file", path_.string());
+    data::throw_data_error("{} is not a regular file", path_.string());
   }
   size_ = status.st_size;
 }
@@ -36,10 +36,11 @@ void RegularFile::read(std::int64_t offset, std::span<char> to) const {
   while (!to.empty()) {
     const ssize_t count = ::pread(descriptor_, to.data(), to.size(), offset);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) data::refuse_data("{} can't be read: {}", path_.string(), std::strerror(errno));
+    if (count < 0) data::throw_data_error("{} can't be read: {}", path_.string(), std::strerror(errno));
     if (count == 0) {
-      data::refuse_data("{} ends at byte {} although it had {} when it was opened; run again when nothing writes to it",
-                        path_.string(), offset, size_);
+      data::throw_data_error(
+          "{} ends at byte {}, but had {} bytes when it was opened; run again when no process writes to it",
+          path_.string(), offset, size_);
     }
     offset += count;
     to = to.subspan(static_cast<std::size_t>(count));

@@ -1,5 +1,5 @@
-// A regular file that stays open and is read wherever one asks. Not mapped into memory: a mapped file that somebody
-// cuts short kills the process (SIGBUS) where this throws a sentence.
+// A regular file that stays open and is read at any offset. It is not mapped into memory: if another process truncates
+// a mapped file, reading it ends this process with SIGBUS; read() throws an exception instead.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace lehi::text {
 
 class RegularFile {
  public:
-  /// Throws DataError when the file can't be opened or is not a regular one.
+  /// Throws DataError when the file can't be opened or is not a regular file.
   explicit RegularFile(std::filesystem::path file);
   RegularFile(const RegularFile&) = delete;
   RegularFile(RegularFile&&) = delete;
@@ -21,9 +21,9 @@ class RegularFile {
   ~RegularFile();
 
   const std::filesystem::path& path() const { return path_; }
-  std::int64_t size() const { return size_; }  ///< when it was opened
+  std::int64_t size() const { return size_; }  ///< at the time of opening
 
-  /// Fills `to` with the bytes from `offset` on; threads may share it. Throws DataError where the file ends before.
+  /// Fills `to` with the bytes from `offset` on. Several threads may call it. Throws DataError if the file ends before.
   void read(std::int64_t offset, std::span<char> to) const;
 
  private:
@@ -32,7 +32,7 @@ class RegularFile {
   std::int64_t size_ = 0;
 };
 
-/// The SHA-256 of all of it.
+/// The SHA-256 of the whole file.
 std::string digest_of(const RegularFile& file);
 
 }  // namespace lehi::text

@@ -1,11 +1,15 @@
-// load_tokens(): from text to a file of tokens, through the cache.
+#include "text/token_cache.h"
+
 #include <array>
 #include <cstdlib>
+#include <system_error>
 
-#include "data/bytes.h"
+#include "data/digest.h"
 #include "data/error.h"
 #include "runtime/message.h"
-#include "text/token_data.h"
+#include "text/documents.h"
+#include "text/encoder.h"
+#include "text/regular_file.h"
 #include "text/token_shard.h"
 
 namespace lehi::text {
@@ -13,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// To be raised when the same file and vocabulary would give other tokens than before.
+// Increase it when the same file and vocabulary would give different tokens than before.
 constexpr int cache_version = 1;
 
-std::string variable(const char* name) {
+std::string environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
 }
@@ -43,10 +47,11 @@ void tokenise(const fs::path& text, const std::string& field, const Tokenizer& t
 
 fs::path token_cache_directory(const std::string& chosen) {
   if (!chosen.empty()) return chosen;
-  // XDG: a relative path in the variable counts as unset.
-  if (const fs::path folder = variable("XDG_CACHE_HOME"); folder.is_absolute()) return folder / "lehi/tokens";
-  if (const fs::path home = variable("HOME"); !home.empty()) return home / ".cache/lehi/tokens";
-  throw_invalid_argument("no folder for the cache of tokens: HOME is not set; set XDG_CACHE_HOME");
+  // The XDG specification ignores relative paths.
+  if (const fs::path folder = environment_variable("XDG_CACHE_HOME"); folder.is_absolute())
+    return folder / "lehi/tokens";
+  if (const fs::path home = environment_variable("HOME"); !home.empty()) return home / ".cache/lehi/tokens";
+  throw_invalid_argument("no directory for the token cache: HOME is not set; set XDG_CACHE_HOME");
 }
 
 std::int64_t write_tokens(const fs::path& text, const std::string& field, const Tokenizer& tokenizer,
@@ -68,20 +73,22 @@ TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer) {
     try {
       return TokenData::open(cached, tokenizer);
     } catch (const data::DataError&) {
-      // Damaged: made again below.
+      // Damaged: written anew below.
     }
   }
   make_directories(folder);
   remove_leftovers(folder);
   if (request.on_message) {
-    request.on_message(fmt::format("tokenising {} ({:.1f} MB) with {}; kept in the cache at {}", request.file.string(),
-                                   static_cast<double>(text.size()) / 1e6, name_of(tokenizer.kind()), cached.string()));
+    request.on_message(fmt::format("tokenising {} ({:.1f} MB) with {}; the tokens are cached in {}",
+                                   request.file.string(), static_cast<double>(text.size()) / 1e6,
+                                   name_of(tokenizer.kind()), cached.string()));
   }
   ShardWriter writer(cached, tokenizer.kind());
   tokenise(request.file, request.field, tokenizer, writer);
-  // By contents, not by time: clocks of file systems are too coarse to tell two writes apart.
+  // Compares contents, not times: the clocks of file systems are too coarse to distinguish two writes.
   if (digest_of(RegularFile(request.file)) != digest) {
-    data::refuse_data("{} changed while it was tokenised; run again when nothing writes to it", request.file.string());
+    data::throw_data_error("{} changed while it was tokenised; run again when no process writes to it",
+                           request.file.string());
   }
   writer.publish();
   return TokenData::open(cached, tokenizer);

@@ -12,7 +12,7 @@
 namespace lehi::text {
 namespace {
 
-// Copied word by word: a shard's tokens are aligned, but what the language calls an object does not live there.
+// memcpy, because reading the bytes through a Word pointer would violate the aliasing rules.
 template <class Word>
 void widen(const char* from, std::span<std::int64_t> to) {
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -35,11 +35,12 @@ TokenData TokenData::open(const std::filesystem::path& shard, TokenizerKind kind
 TokenData TokenData::open(const std::filesystem::path& shard, TokenizerKind kind, std::int64_t vocabulary) {
   auto file = std::make_shared<const RegularFile>(shard);
   std::array<char, shard_header_bytes> head{};
-  const std::span<char> there(head.data(), std::min<std::size_t>(head.size(), static_cast<std::size_t>(file->size())));
-  file->read(0, there);
-  const ShardHeader header = read_shard_header({there.data(), there.size()}, file->size(), shard.string());
+  const std::span<char> first(head.data(), std::min<std::size_t>(head.size(), static_cast<std::size_t>(file->size())));
+  file->read(0, first);
+  const ShardHeader header = read_shard_header({first.data(), first.size()}, file->size(), shard.string());
   if (header.kind != kind) {
-    data::refuse_data("{} holds tokens of {}, not of {}", shard.string(), name_of(header.kind), name_of(kind));
+    data::throw_data_error("{} holds tokens of {}; expected tokens of {}", shard.string(), name_of(header.kind),
+                           name_of(kind));
   }
   TokenData tokens(std::move(file), header.token_bytes, 0, header.tokens);
   std::vector<std::int64_t> buffer(std::size_t{1} << 16);
@@ -49,8 +50,8 @@ TokenData TokenData::open(const std::filesystem::path& shard, TokenizerKind kind
     tokens.copy(begin, part);
     const auto wrong = std::find_if(part.begin(), part.end(), [=](std::int64_t token) { return token >= vocabulary; });
     if (wrong != part.end()) {
-      data::refuse_data("{} has {} as token {}; {} has the tokens 0 to {}", shard.string(), *wrong,
-                        begin + (wrong - part.begin()), name_of(kind), vocabulary - 1);
+      data::throw_data_error("{}: token {} is {}, but the tokens of {} are 0 to {}", shard.string(),
+                             begin + (wrong - part.begin()), *wrong, name_of(kind), vocabulary - 1);
     }
     begin += some;
   }
@@ -60,10 +61,9 @@ TokenData TokenData::open(const std::filesystem::path& shard, TokenizerKind kind
 void TokenData::copy(std::int64_t begin, std::span<std::int64_t> to) const {
   const auto wanted = static_cast<std::int64_t>(to.size());
   if (begin < 0 || wanted > count_ || begin > count_ - wanted) {
-    throw_invalid_argument("tokens {} to {} are not all there: there are {}", begin, begin + wanted, count_);
+    throw_invalid_argument("can't copy tokens {} to {}: there are {} tokens", begin, begin + wanted, count_);
   }
-  std::array<char, 8192>
-      words;  // NOLINT(cppcoreguidelines-pro-type-member-init): hot, and read only where it is filled
+  std::array<char, 8192> words;  // NOLINT(cppcoreguidelines-pro-type-member-init): a hot loop; read where it is filled
   const auto width = static_cast<std::size_t>(token_bytes_);
   std::int64_t offset = static_cast<std::int64_t>(shard_header_bytes) + (first_ + begin) * token_bytes_;
   while (!to.empty()) {
@@ -78,7 +78,7 @@ void TokenData::copy(std::int64_t begin, std::span<std::int64_t> to) const {
 
 TokenData TokenData::slice(std::int64_t begin, std::int64_t end) const {
   if (begin < 0 || begin > end || end > count_)
-    throw_invalid_argument("tokens {} to {} are no range of {} tokens", begin, end, count_);
+    throw_invalid_argument("tokens {} to {} are not a range of the {} tokens", begin, end, count_);
   return {file_, token_bytes_, first_ + begin, end - begin};
 }
 
@@ -87,18 +87,18 @@ TokenBlocks TokenData::blocks(std::int64_t length) const { return {*this, length
 TokenBlocks::TokenBlocks(TokenData tokens, std::int64_t length) : tokens_(std::move(tokens)), length_(length) {
   if (length < 1) throw_invalid_argument("blocks of {} tokens: the length must be at least 1", length);
   if (tokens_.size() <= length) {
-    throw_invalid_argument("{} tokens make no block of {}: one more than the length is needed, for the last target",
+    throw_invalid_argument("{} tokens are too few for a block of {}: one more is needed, for the last target",
                            tokens_.size(), length);
   }
 }
 
 void TokenBlocks::copy(std::int64_t i, std::span<std::int64_t> inputs, std::span<std::int64_t> targets) const {
-  if (i < 0 || i >= size()) throw_invalid_argument("block {} is not one of the blocks 0 to {}", i, size() - 1);
+  if (i < 0 || i >= size()) throw_invalid_argument("block {} is out of range: expected 0 to {}", i, size() - 1);
   const auto length = static_cast<std::size_t>(length_);
   if (inputs.size() != length || targets.size() != length) {
     throw_invalid_argument("a block has {} inputs and targets, not {} and {}", length, inputs.size(), targets.size());
   }
-  std::vector<std::int64_t> both(length + 1);  // read once: a system call costs more than the rest
+  std::vector<std::int64_t> both(length + 1);  // one read for both: the system call costs most
   tokens_.copy(i * length_, both);
   std::copy(both.begin(), both.end() - 1, inputs.begin());
   std::copy(both.begin() + 1, both.end(), targets.begin());
@@ -112,10 +112,10 @@ TokenBlock TokenBlocks::block(std::int64_t i) const {
 }
 
 TokenSplit split(const TokenData& tokens, double validation_fraction, double test_fraction) {
-  // Also refuses NaN.
+  // Written so that NaN is rejected, too.
   if (!(validation_fraction >= 0 && test_fraction >= 0 && validation_fraction + test_fraction < 1)) {
     throw_invalid_argument(
-        "fractions {} for validation and {} for testing: each is at least 0, and together they are below 1",
+        "fractions {} for validation and {} for testing: each must be at least 0, and their sum below 1",
         validation_fraction, test_fraction);
   }
   const auto share = [&](double fraction) {

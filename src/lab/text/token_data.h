@@ -1,7 +1,7 @@
-// Tokens for a language model: a range of a file of tokens, read where it is needed, and fixed-length blocks of it.
+// Tokens for a language model: a range of a token shard, which is read when needed, and blocks of fixed length.
 //
 //   const auto tokenizer = Tokenizer::load(TokenizerKind::gpt2, data_dir);
-//   const auto all = load_tokens({.file = "speeches.txt"}, tokenizer);       // tokenised once, then from the cache
+//   const auto all = load_tokens({.file = "speeches.txt"}, tokenizer);       // token_cache.h
 //   const auto [train, validation, test] = split(all, 0.1, 0.1);
 //   const auto blocks = train.blocks(128);
 //   for (std::int64_t i = 0; i < blocks.size(); ++i) blocks.copy(i, inputs, targets);     // targets shifted by one
@@ -9,13 +9,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "text/documents.h"
 #include "text/regular_file.h"
 #include "text/tokenizer.h"
 
@@ -23,25 +20,25 @@ namespace lehi::text {
 
 class TokenBlocks;
 
-/// A value: copies share the open file, which is closed when the last of them ends.
+/// A value: copies share the open file, which is closed with the last of them.
 class TokenData {
  public:
-  /// A whole token shard. Throws DataError unless the header and every token agree with file and vocabulary; one
-  /// sequential pass over the file.
+  /// A whole token shard. Reads it once from beginning to end, and throws DataError unless the header and every token
+  /// match the file's size and the vocabulary.
   static TokenData open(const std::filesystem::path& shard, const Tokenizer& tokenizer);
-  /// The same by the vocabulary's published size, without its files.
+  /// The same with the vocabulary's published size; needs none of its files.
   static TokenData open(const std::filesystem::path& shard, TokenizerKind kind);
 
   std::int64_t size() const { return count_; }
 
-  /// Copies the tokens from `begin` on; all of them are below size(). As 64-bit integers, which is what embeddings and
-  /// losses take. Throws DataError where somebody has cut the file short.
+  /// Copies the tokens from `begin` on into `to`, as 64-bit integers, which embeddings and losses expect. Throws
+  /// std::invalid_argument for a range outside the tokens, and DataError if another process truncated the file.
   void copy(std::int64_t begin, std::span<std::int64_t> to) const;
 
-  /// Tokens begin, begin + 1, ..., end - 1. Throws std::invalid_argument for a range outside.
+  /// Tokens begin, begin + 1, ..., end - 1. Throws std::invalid_argument for a range outside the tokens.
   TokenData slice(std::int64_t begin, std::int64_t end) const;
 
-  /// Throws std::invalid_argument for a length below 1, or when there are no length + 1 tokens.
+  /// Throws std::invalid_argument for a length below 1, or if there are fewer than length + 1 tokens.
   TokenBlocks blocks(std::int64_t length) const;
 
  private:
@@ -60,8 +57,8 @@ struct TokenBlock {
   std::vector<std::int64_t> targets;
 };
 
-/// Block i has inputs i*length ... i*length + length - 1 and as targets the tokens after each, so that every token but
-/// the first is a target once; a rest that fills no block is left out.
+/// Block i has the inputs i*length ... i*length + length - 1; the target of each is the token after it. So every token
+/// but the first is a target once. Tokens at the end that fill no block are left out.
 class TokenBlocks {
  public:
   TokenBlocks(TokenData tokens, std::int64_t length);
@@ -69,7 +66,7 @@ class TokenBlocks {
   std::int64_t size() const { return (tokens_.size() - 1) / length_; }
   std::int64_t length() const { return length_; }
   TokenBlock block(std::int64_t i) const;
-  /// The same into memory of the caller's, `length` numbers each.
+  /// The same into the caller's memory, `length` numbers each.
   void copy(std::int64_t i, std::span<std::int64_t> inputs, std::span<std::int64_t> targets) const;
 
  private:
@@ -83,29 +80,8 @@ struct TokenSplit {
   TokenData test;
 };
 
-/// The last fraction is for testing, the one before for validation, the rest for training; each in one piece, so that
-/// no text is on both sides but at the two cuts. Fractions are at least 0 and sum to less than 1.
+/// Splits in order: training, validation, test; each part is one piece. Throws std::invalid_argument unless the
+/// fractions are at least 0 and sum to less than 1.
 TokenSplit split(const TokenData& tokens, double validation_fraction, double test_fraction);
-
-struct TokenRequest {
-  std::filesystem::path file;  ///< text, JSON Lines or token shard, see format_of()
-  std::string field = "text";  ///< of JSON Lines
-  std::string cache_dir = {};  ///< "": $XDG_CACHE_HOME/lehi/tokens, else ~/.cache/lehi/tokens
-  /// Told once, before a text is tokenised because the cache has no copy: it takes seconds.
-  std::function<void(const std::string&)> on_message = {};
-};
-
-/// The tokens of a file. A plain text is one document and becomes its tokens, no more; documents of JSON Lines have
-/// Tokenizer::document_start() in front of each. Special tokens in the text are ordinary text. The result is kept in
-/// the cache under a digest of the file, the tokenizer and the field; a cached file that is damaged is made again.
-/// Throws DataError, also when the file changes meanwhile: then nothing is kept.
-TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer);
-
-/// The folder of the cache, `chosen` being "" or a folder of the user's.
-std::filesystem::path token_cache_directory(const std::string& chosen);
-
-/// Tokenises a file of text into a token shard; the number of tokens. What load_tokens() does on the first time.
-std::int64_t write_tokens(const std::filesystem::path& text, const std::string& field, const Tokenizer& tokenizer,
-                          const std::filesystem::path& shard);
 
 }  // namespace lehi::text

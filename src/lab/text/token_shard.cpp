@@ -7,13 +7,14 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "data/error.h"
 
 namespace lehi::text {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "shards are read and written in place");
+static_assert(std::endian::native == std::endian::little, "shards are read and written without byte swapping");
 
 struct ShardFormat {
   TokenizerKind kind;
@@ -34,30 +35,31 @@ const ShardFormat& format_for(TokenizerKind kind) {
 
 ShardHeader read_shard_header(std::string_view bytes, std::int64_t size, const std::string& where) {
   if (bytes.size() < shard_header_bytes) {
-    data::refuse_data("{} has {} bytes, fewer than a token shard's header of {}", where, bytes.size(),
-                      shard_header_bytes);
+    data::throw_data_error("{} has {} bytes; the header of a token shard alone has {}", where, bytes.size(),
+                           shard_header_bytes);
   }
   std::array<std::int32_t, 3> words{};
   std::memcpy(words.data(), bytes.data(), sizeof words);
   for (const ShardFormat& format : shard_formats) {
     if (words[0] != format.magic) continue;
     if (words[1] != format.version) {
-      data::refuse_data("{} is a token shard of version {}; {} shards have version {}", where, words[1],
-                        name_of(format.kind), format.version);
+      data::throw_data_error("{} is a token shard of version {}; {} shards have version {}", where, words[1],
+                             name_of(format.kind), format.version);
     }
     const std::int64_t tokens = words[2];
     const auto present = size - static_cast<std::int64_t>(shard_header_bytes);
     if (tokens < 0 || tokens * format.token_bytes != present) {
-      data::refuse_data("{} says that it holds {} tokens of {} bytes, but {} bytes follow its header", where, tokens,
-                        format.token_bytes, present);
+      data::throw_data_error("{} declares {} tokens of {} bytes, but {} bytes follow its header", where, tokens,
+                             format.token_bytes, present);
     }
     return {format.kind, tokens, format.token_bytes};
   }
   std::vector<std::string> known;
+  known.reserve(shard_formats.size());
   for (const ShardFormat& format : shard_formats)
     known.push_back(fmt::format("{} ({})", format.magic, name_of(format.kind)));
-  data::refuse_data("{} is no token shard: it begins with {}; expected one of {}", where, words[0],
-                    fmt::join(known, ", "));
+  data::throw_data_error("{} is not a token shard: it begins with {}; expected one of {}", where, words[0],
+                         fmt::join(known, ", "));
 }
 
 ShardWriter::ShardWriter(const std::filesystem::path& file, TokenizerKind kind)
@@ -77,8 +79,8 @@ void ShardWriter::write(std::span<const TokenId> ids) {
   }
   tokens_ += static_cast<std::int64_t>(ids.size());
   if (tokens_ > std::numeric_limits<std::int32_t>::max()) {
-    data::refuse_data("{} would hold more than 2^31 - 1 tokens, the most of one token shard; split the text",
-                      pending_.path().string());
+    data::throw_data_error("{} would hold more than 2^31 - 1 tokens, the limit of a token shard; split the text",
+                           pending_.path().string());
   }
   constexpr std::size_t enough = std::size_t{1} << 20;
   if (buffer_.size() >= enough) flush();

@@ -8,8 +8,8 @@
 namespace lehi::text {
 namespace {
 
-// Bytes of the character that starts at `at`, 0 where none does. The second byte's range is what keeps out overlong
-// forms (after e0, f0), surrogates (after ed) and what is above U+10FFFF (after f4).
+// The length of the character that starts at `at`; 0 if no valid one does. The range of the second byte excludes
+// overlong forms (after e0, f0), surrogates (after ed) and code points above U+10FFFF (after f4).
 std::size_t valid_length(std::string_view bytes, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[at + i]); };
   const unsigned first = byte(0);
@@ -53,8 +53,8 @@ std::size_t first_invalid_utf8(std::string_view bytes) {
 void require_utf8(std::string_view bytes, const std::string& what, std::size_t base) {
   const std::size_t offset = first_invalid_utf8(bytes);
   if (offset == std::string_view::npos) return;
-  data::refuse_data(
-      "{} is not UTF-8: no character starts with the byte 0x{:02x} at offset {}; convert it to UTF-8 first", what,
+  data::throw_data_error(
+      "{} is not UTF-8: no valid character starts with the byte 0x{:02x} at offset {}; convert it to UTF-8 first", what,
       static_cast<unsigned char>(bytes[offset]), base + offset);
 }
 

@@ -1,4 +1,4 @@
-// UTF-8, strictly: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Strict UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,11 @@
 
 namespace lehi::text {
 
-/// The offset of the first byte that starts no valid character; npos where there is none.
+/// The offset of the first byte that does not start a valid character; npos for valid UTF-8.
 std::size_t first_invalid_utf8(std::string_view bytes);
 
-/// Throws DataError with the offset (`base` added) and the byte when `bytes` is not UTF-8; `what` begins the sentence.
+/// Throws DataError if `bytes` is not UTF-8. The message starts with `what` and has the offending byte and its offset
+/// plus `base`.
 void require_utf8(std::string_view bytes, const std::string& what, std::size_t base = 0);
 
 struct Character {
@@ -18,7 +19,7 @@ struct Character {
   std::size_t length;  ///< in bytes
 };
 
-/// The character at `offset` of text that is known to be valid.
+/// The character at `offset` of a valid UTF-8 text.
 inline Character character_at(std::string_view text, std::size_t offset) {
   const auto byte = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[offset + i])); };
   const char32_t first = byte(0);

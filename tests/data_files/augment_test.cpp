@@ -1,4 +1,4 @@
-// Crops and flips against torch's own padding, slicing and flipping of one image at a time.
+// Crops and flips, compared with torch's padding, slicing and flipping of one image at a time.
 #include "data/augment.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ Split random_images(std::int64_t count, std::int64_t side_length) {
   return split;
 }
 
-// Of bytes, so that the border is black before anything is normalised.
+// Works on bytes, so the border is black before normalisation.
 torch::Tensor torchs_crop(const torch::Tensor& image, const Crop& crop) {
   const std::int64_t size = image.size(1);
   const auto padded = torch::constant_pad_nd(image, {4, 4, 4, 4}, 0);
@@ -30,7 +30,7 @@ torch::Tensor torchs_crop(const torch::Tensor& image, const Crop& crop) {
 
 TEST(TakeCrops, IsTorchsPadSliceAndFlipBeforeNormalisation) {
   torch::manual_seed(1);
-  torch::Tensor batch;  // one for all: it changes its shape as needed
+  torch::Tensor batch;  // reused: take_crops() resizes it
   for (const std::int64_t side_length : {32, 7, 3}) {
     const Split split = random_images(40, side_length);
     for (const std::int64_t count : {200, 1, 128}) {
@@ -76,8 +76,8 @@ TEST(TakeCrops, DependOnSeedEpochAndRowAndNotOnTheBatch) {
   EXPECT_FALSE(batch.equal(all));
 }
 
-// Chi-square: 162 equally likely outcomes, 161 degrees of freedom; above 250 once in 100,000 times. Also along epochs
-// and seeds, and for numbers of more than 32 bits.
+// Chi-square test with 162 equally likely outcomes and 161 degrees of freedom: above 250 with probability 1e-5. Varies
+// the row, the epoch and the seed, and uses numbers of more than 32 bits.
 TEST(CropOf, OffsetsAndFlipsAreUniformAndIndependent) {
   constexpr std::int64_t draws = 162 * 200;
   constexpr std::int64_t large = std::int64_t{1} << 40;
@@ -103,7 +103,7 @@ TEST(CropOf, OffsetsAndFlipsAreUniformAndIndependent) {
   }
 }
 
-TEST(TakeCrops, WhatDoesNotFitIsRefused) {
+TEST(TakeCrops, InvalidArgumentsThrow) {
   torch::Tensor batch;
   Split split = random_images(3, 8);
   EXPECT_EQ(message_of([&] { take_crops(split, torch::tensor({3}, torch::kInt64), 0, 0, batch); }),
@@ -113,7 +113,7 @@ TEST(TakeCrops, WhatDoesNotFitIsRefused) {
             "images are Byte [3, 192]; expected contiguous Byte [rows, 243] on the CPU");
   split.image.reset();
   EXPECT_EQ(message_of([&] { take_crops(split, torch::arange(1), 0, 0, batch); }),
-            "take_crops: these inputs are no images in colour");
+            "take_crops: the inputs are not colour images");
 }
 
 }  // namespace

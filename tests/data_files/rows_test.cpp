@@ -1,4 +1,4 @@
-// Rows by index against torch's index_select.
+// take_rows(), compared with torch's index_select.
 #include "data/rows.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using lehi::testing::same_bits;
 
 TEST(TakeRows, IsTorchsIndexSelect) {
   torch::manual_seed(1);
-  torch::Tensor buffer;  // one for all: it changes shape and dtype as needed
+  torch::Tensor buffer;  // reused: take_rows() changes its shape and dtype
   for (const auto dtype : {torch::kFloat32, torch::kFloat64, torch::kInt64, torch::kUInt8}) {
     for (const std::vector<std::int64_t>& sizes :
          {std::vector<std::int64_t>{100}, {100, 1}, {100, 9}, {100, 784}, {50, 3, 4}}) {
@@ -45,7 +45,7 @@ TEST(TakeRows, BytesAreScaledOnTheWay) {
             "take_rows: expected uint8 to scale, not Float");
 }
 
-TEST(TakeRows, LargePagesHoldWhatIsWrittenToThem) {
+TEST(TakeRows, LargePagesKeepTheirContents) {
   for (const std::int64_t size : {1L, 1000L, 10'000'000L}) {
     const auto tensor = torch::empty({size}, torch::kUInt8);
     use_large_pages(tensor);
@@ -55,7 +55,7 @@ TEST(TakeRows, LargePagesHoldWhatIsWrittenToThem) {
   use_large_pages(torch::empty({0}));
 }
 
-TEST(TakeRows, TheBufferIsUsedAgain) {
+TEST(TakeRows, TheBufferIsReused) {
   const auto from = torch::randn({40, 5});
   torch::Tensor buffer;
   take_rows(from, torch::arange(30), buffer);
@@ -75,7 +75,7 @@ TEST(TakeRows, StridedIndicesAndNoRows) {
   EXPECT_EQ(buffer.sizes(), at::IntArrayRef({0, 5}));
 }
 
-TEST(TakeRows, WhatDoesNotFitIsRefused) {
+TEST(TakeRows, InvalidArgumentsThrow) {
   const auto from = torch::randn({4, 5});
   torch::Tensor buffer;
   EXPECT_EQ(message_of([&] {
@@ -85,7 +85,7 @@ TEST(TakeRows, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(message_of([&] { take_rows(from, torch::tensor({-1}, torch::kInt64), buffer); }),
             "take_rows: index 0 is -1; expected 0 to 3");
   const std::string expected =
-      "take_rows: expected a contiguous tensor with rows and a vector of int64 indices, both on the CPU";
+      "take_rows: expected a contiguous tensor of rows and a one-dimensional tensor of int64 indices, both on the CPU";
   EXPECT_EQ(message_of([&] { take_rows(from.t(), torch::arange(2), buffer); }), expected);
   EXPECT_EQ(message_of([&] { take_rows(from, torch::ones({2}), buffer); }), expected);
 }

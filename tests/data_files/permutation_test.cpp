@@ -1,4 +1,4 @@
-// Orders from seeds.
+// Random orders from seeds.
 #include "data/permutation.h"
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -11,7 +11,7 @@
 namespace lehi::data {
 namespace {
 
-TEST(Permutation, HoldsEveryIndexOnce) {
+TEST(Permutation, HasEveryIndexOnce) {
   auto order = permutation(1000, 7, Draw::test_split);
   std::vector<std::int64_t> all(1000);
   std::iota(all.begin(), all.end(), 0);
@@ -37,7 +37,7 @@ TEST(Permutation, OfTheTestSplitIsTorchs) {
   }
 }
 
-// The values that published runs depend on, by another program (scripts/reference/permutation.py).
+// The values that published runs depend on, computed by scripts/reference/permutation.py.
 TEST(Permutation, MatchesIndependentTranscription) {
   EXPECT_THAT(permutation(10, 0, Draw::validation_split), ::testing::ElementsAre(9, 5, 4, 6, 1, 2, 7, 3, 0, 8));
   EXPECT_THAT(permutation(10, 5'000'000'000, Draw::validation_split),
@@ -46,7 +46,7 @@ TEST(Permutation, MatchesIndependentTranscription) {
   EXPECT_THAT(epoch_order(10, 1, 3), ::testing::ElementsAre(6, 8, 2, 1, 3, 7, 0, 5, 9, 4));
 }
 
-TEST(EpochOrder, DiffersFromEpochToEpochAndHoldsEveryRow) {
+TEST(EpochOrder, DiffersBetweenEpochsAndHasEveryRow) {
   EXPECT_NE(epoch_order(100, 1, 0), epoch_order(100, 1, 1));
   EXPECT_NE(epoch_order(100, 1, 0), epoch_order(100, 2, 0));
   std::vector<std::int64_t> all(100);
@@ -54,7 +54,7 @@ TEST(EpochOrder, DiffersFromEpochToEpochAndHoldsEveryRow) {
   EXPECT_THAT(epoch_order(100, 1, 5), ::testing::UnorderedElementsAreArray(all));
 }
 
-// 6 orders of 3 things, 6,000 seeds: chi-square with 5 degrees of freedom, below 20.5 with probability 0.999.
+// The 6 orders of 3 indices, for 6,000 seeds: chi-square with 5 degrees of freedom, below 20.5 with probability 0.999.
 TEST(Permutation, EveryOrderIsEquallyLikely) {
   std::map<std::vector<std::int64_t>, int> counts;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) ++counts[permutation(3, seed, Draw::test_split)];
