@@ -41,7 +41,7 @@ const parts = {
   STYLE: style,
   SCRIPT: script,
 };
-const html = read('src/lab/report.html').replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
+const html = read('src/report.html').replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 
 // The program puts the data in place of this word, and looks for it once.
 if (html.split('LEHI_REPORT_DATA').length !== 2) throw new Error('LEHI_REPORT_DATA must be in the page exactly once');
