@@ -117,7 +117,8 @@ TEST(StudyReport, PicksRatesOnValidationAndComparesTestOverSeeds) {
   EXPECT_THAT(text, HasSubstr("better than adam with 3 seeds"));
   EXPECT_THAT(text, HasSubstr("1 of 9 (0.01: 1)"));
   EXPECT_THAT(text, HasSubstr("0.2460 ± 0.0045"));
-  EXPECT_THAT(text, HasSubstr("Not clearly better than sgd\\[momentum=0.9\\], so curvature shows no benefit here: lehi-gn."));
+  EXPECT_THAT(text,
+              HasSubstr("Not clearly better than sgd\\[momentum=0.9\\], so curvature shows no benefit here: lehi-gn."));
   EXPECT_THAT(text, Not(HasSubstr("learning rates"))) << "runs with held-out rows are not compared with the paper";
 }
 
