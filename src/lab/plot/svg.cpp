@@ -137,7 +137,7 @@ Margins common_margins(const std::vector<PreparedPanel>& panels) {
     largest.right = std::max(largest.right, margins.right);
     largest.bottom = std::max(largest.bottom, margins.bottom);
   }
-  return most;
+  return largest;
 }
 
 std::string head(const Figure& figure, double width, double height) {
