@@ -61,7 +61,8 @@ class Crossings {
     }
     if (count == 2) join(crossed[0], crossed[1]);
     if (count != 4) return;
-    // A saddle: the mean of the corners decides which opposite corners are connected. Each of the other two is cut off by a segment.
+    // A saddle: the mean of the corners decides which opposite corners are connected. A segment cuts off each of the
+    // other two.
     const bool centre_above = (corners[0] + corners[1] + corners[2] + corners[3]) / 4 >= level_;
     const bool cut_first = above(0) != centre_above;
     join(edges[0], cut_first ? edges[3] : edges[1]);

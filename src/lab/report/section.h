@@ -56,10 +56,9 @@ struct Analysis {
   std::string selection_metric;  ///< picks the rates
   std::string metric;            ///< is reported
   std::vector<std::uint64_t> seeds;
-  bool searched = false;       ///< some optimizer has several rates
-  std::vector<Picked> picked;  ///< of each optimizer with a finished run
-  const Picked* baseline =
-      nullptr;  ///< adam if it has a finished run, else the first of `picked`; null if there is none
+  bool searched = false;             ///< some optimizer has several rates
+  std::vector<Picked> picked;        ///< of each optimizer with a finished run
+  const Picked* baseline = nullptr;  ///< adam, else the first of `picked`; null if `picked` is empty
 };
 
 std::vector<std::uint64_t> seeds_of(const std::vector<const study::StudyRun*>& runs);

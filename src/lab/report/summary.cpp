@@ -11,7 +11,7 @@
 namespace lehi::report {
 namespace {
 
-// The best mean over seeds; null if every optimizer diverged.
+// The optimizer with the best mean over seeds; null if each one diverged with some seed.
 const Picked* best_of(const Analysis& analysis) {
   const Picked* best = nullptr;
   double best_mean = study::kNan;
@@ -29,7 +29,7 @@ const Picked* best_of(const Analysis& analysis) {
 std::vector<std::string> summary_sentences(const Analysis& analysis) {
   if (analysis.baseline == nullptr) return {"No run has finished yet."};
   const auto* best = best_of(analysis);
-  if (best == nullptr) return {"All finished runs diverged."};
+  if (best == nullptr) return {"Every optimizer diverged with at least one seed."};
   const auto& metric = analysis.metric;
   const auto spread = spread_of(*best->runs, metric);
   std::vector<std::string> sentences = {fmt::format(
