@@ -1,4 +1,4 @@
-// Builds dist/report.html, or the file named as argument: script, style and licence in one, the same bits each time.
+// Builds dist/report.html, or the file named as argument: script, style and licence in one file. The result is reproducible.
 import {createHash} from 'node:crypto';
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname} from 'node:path';
@@ -17,7 +17,7 @@ async function bundle(entry) {
     write: false,
     format: 'iife',
     charset: 'utf8',
-    target: ['chrome123', 'firefox120', 'safari17.5'],  // the first ones with light-dark() in CSS
+    target: ['chrome123', 'firefox120', 'safari17.5'],  // the first with light-dark() in CSS
   });
   return result.outputFiles[0].text.trim();
 }
@@ -41,9 +41,9 @@ const parts = {
   STYLE: style,
   SCRIPT: script,
 };
-const html = read('src/lab/report.html').replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
+const html = read('src/report.html').replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 
-// The program puts the data in place of this word, and looks for it once.
+// The program replaces the first occurrence by the data.
 if (html.split('LEHI_REPORT_DATA').length !== 2) throw new Error('LEHI_REPORT_DATA must be in the page exactly once');
 if (script.includes('</script') || style.includes('</style')) throw new Error('the bundle would end its own element');
 

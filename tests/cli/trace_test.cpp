@@ -233,7 +233,7 @@ TEST(Trace, WritesAFigureThatIsWellFormed) {
   }
   EXPECT_LT(svg.size(), 100'000U);
   if (!plot::has_python()) GTEST_SKIP() << "no python3";
-  EXPECT_EQ(plot::xml_complaint(svg), "");
+  EXPECT_EQ(plot::xml_error(svg), "");
 }
 
 TEST(Trace, FigureHasThePathAndTheMarksWhereTheyAre) {

@@ -22,15 +22,15 @@ TEST(Colours, AreFixedAndDiffer) {
   EXPECT_EQ(colour_of("my-own"), colour_of("my-own"));
 }
 
-TEST(Colours, OfAFigureAreShared) {
+TEST(Colours, OfAFigureDiffer) {
   const auto colours = colours_of({"lehi[lr=0.1]", "lehi", "adam", "lehi[lr=0.2]", "unknown"});
   EXPECT_EQ(colours[0], colour_of("lehi"));
   EXPECT_EQ(colours[2], colour_of("adam"));
   EXPECT_EQ(std::set<std::string>(colours.begin(), colours.end()).size(), colours.size());
-  EXPECT_EQ(colours_of(std::vector<std::string>(40, "x")).size(), 40U);  // more than there are
+  EXPECT_EQ(colours_of(std::vector<std::string>(40, "x")).size(), 40U);  // more than the palette has
 }
 
-TEST(DisplayName, IsThePapers) {
+TEST(DisplayName, IsThePapersSpelling) {
   EXPECT_EQ(display_name("lehibrid"), "LEHIBRID");
   EXPECT_EQ(display_name("sophia-g"), "Sophia-G");
   EXPECT_EQ(display_name("adam[lr=0.1]"), "Adam[lr=0.1]");
@@ -38,14 +38,14 @@ TEST(DisplayName, IsThePapers) {
   EXPECT_EQ(display_name("momentum-control"), "momentum-control");
 }
 
-TEST(Ema, ByHand) {
+TEST(Ema, MatchesHandComputation) {
   // 8; 0.25*4 + 0.75*8 = 7; 0.25*3 + 0.75*7 = 6: exact in binary.
   EXPECT_EQ(ema({8, 4, 3}, 0.25), (std::vector<double>{8, 7, 6}));
   EXPECT_EQ(ema({8, 4, 3}, 1.0), (std::vector<double>{8, 4, 3}));
   EXPECT_TRUE(ema({}, 0.5).empty());
 }
 
-TEST(Ema, ValuesThatAreNotFiniteLeaveNoTrace) {
+TEST(Ema, ValuesThatAreNotFiniteDoNotAffectOthers) {
   const auto smoothed = ema({std::nan(""), 8, INFINITY, 4, 3}, 0.25);
   EXPECT_TRUE(std::isnan(smoothed[0]));
   EXPECT_EQ(smoothed[1], 8);
@@ -54,7 +54,7 @@ TEST(Ema, ValuesThatAreNotFiniteLeaveNoTrace) {
   EXPECT_EQ(smoothed[4], 6);
 }
 
-TEST(Ema, RefusesWeightsThatMakeNoAverage) {
+TEST(Ema, RejectsWeightsOutsideZeroToOne) {
   for (const double weight : {0.0, -0.1, 1.1, std::nan("")}) EXPECT_THROW(ema({1}, weight), std::invalid_argument);
 }
 

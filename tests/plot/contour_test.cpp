@@ -27,7 +27,7 @@ int breaks_of(const Series& line) {
   return breaks;
 }
 
-TEST(Contour, OfOneSquareByHand) {
+TEST(Contour, OfOneSquareMatchesHandComputation) {
   // Values 0 and 1 below, 0 and 3 above: the level 0.5 crosses the lower edge at 1/2 and the upper one at 1/6.
   const auto line = contour({.x = {0, 1}, .y = {0, 1}, .values = {0, 1, 0, 3}}, 0.5);
   ASSERT_EQ(line.x.size(), 2U);
@@ -37,7 +37,7 @@ TEST(Contour, OfOneSquareByHand) {
   EXPECT_EQ(line.y[1], 1.0);
 }
 
-// The radius is the function, so linear interpolation between grid points h apart misses by less than h^2 / (8 r).
+// The function is the radius: linear interpolation between grid points h apart is off by less than h^2 / (8 r).
 TEST(Contour, OfACircleIsOneClosedLineOnTheCircle) {
   const auto grid = grid_of([](double x, double y) { return std::hypot(x, y); }, -2, 2, 81);
   const auto line = contour(grid, 1.3);
@@ -70,22 +70,23 @@ TEST(Contour, OfTwoHillsAreTwoLines) {
   EXPECT_TRUE(contour(grid_of(hills, -2, 2, 41), 5.0).x.empty());
 }
 
-TEST(Contour, SaddlesJoinWhatTheMiddleJoins) {
-  // Corners 1, 0, 1, 0 around: two segments. Above the middle's 0.5 each cuts off a high corner, below it a low one.
+TEST(Contour, TheMeanDecidesHowASaddleIsConnected) {
+  // Corners 1, 0, 1, 0 in turn give two segments. Levels above the mean, 0.5, cut off the high corners, others the low
+  // ones.
   const Grid saddle{.x = {0, 1}, .y = {0, 1}, .values = {1, 0, 0, 1}};
   for (const double level : {0.75, 0.25}) {
     const auto line = contour(saddle, level);
     ASSERT_EQ(line.x.size(), 5U);
     EXPECT_EQ(breaks_of(line), 1);
     const bool high = level > 0.5;
-    // The first line has the crossing of the lower edge, and goes to the side whose corner it cuts off.
+    // The first line starts on the lower edge and ends on the side of the corner that it cuts off.
     EXPECT_DOUBLE_EQ(line.x[0], 1 - level);
     EXPECT_EQ(line.y[0], 0.0);
     EXPECT_EQ(line.x[1], high ? 0.0 : 1.0);
   }
 }
 
-TEST(Contour, SquaresWithoutAValueAreLeftOut) {
+TEST(Contour, SquaresWithNanAreSkipped) {
   auto grid = grid_of([](double x, double) { return x; }, 0, 1, 5);
   grid.values[12] = std::nan("");
   const auto line = contour(grid, 0.6);
@@ -95,13 +96,13 @@ TEST(Contour, SquaresWithoutAValueAreLeftOut) {
   }
 }
 
-TEST(Contour, OfNothingIsNothing) {
+TEST(Contour, OfAnEmptyGridIsEmpty) {
   EXPECT_TRUE(contour({}, 1.0).x.empty());
   EXPECT_TRUE(contour({.x = {0}, .y = {0}, .values = {1}}, 1.0).x.empty());
   EXPECT_THROW(contour({.x = {0, 1}, .y = {0, 1}, .values = {1}}, 1.0), std::invalid_argument);
 }
 
-TEST(LogSpaced, ByHand) {
+TEST(LogSpaced, MatchesHandComputation) {
   const auto levels = log_spaced(0.01, 100.0, 5);
   ASSERT_EQ(levels.size(), 5U);
   const std::vector<double> expected = {0.01, 0.1, 1, 10, 100};

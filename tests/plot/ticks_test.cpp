@@ -12,18 +12,20 @@ using Labels = std::vector<std::string>;
 
 Numbers values_of(const Ticks& ticks) {
   Numbers values;
+  values.reserve(ticks.major.size());
   for (const auto& tick : ticks.major) values.push_back(tick.value);
   return values;
 }
 
 Labels labels_of(const Ticks& ticks) {
   Labels labels;
+  labels.reserve(ticks.major.size());
   for (const auto& tick : ticks.major)
-    labels.push_back(tick.power.empty() ? tick.label : tick.label + "^" + tick.power);
+    labels.push_back(tick.superscript.empty() ? tick.label : tick.label + "^" + tick.superscript);
   return labels;
 }
 
-// Exact: a tick is the double nearest to its decimal number, which is what a literal is.
+// Compared exactly: a tick, like a literal, is the double nearest to its decimal number.
 TEST(Ticks, LinearByHand) {
   const auto tenths = make_ticks(false, 0.0, 1.0, 5);
   EXPECT_EQ(values_of(tenths), (Numbers{0, 0.2, 0.4, 0.6, 0.8, 1.0}));
@@ -38,23 +40,23 @@ TEST(Ticks, LinearByHand) {
   EXPECT_EQ(labels_of(make_ticks(false, 0.241, 0.259, 4)), (Labels{"0.245", "0.250", "0.255"}));
 }
 
-TEST(Ticks, MinorOnesDivideTheStep) {
+TEST(Ticks, MinorTicksDivideTheStep) {
   EXPECT_EQ(make_ticks(false, 0.0, 10.0, 2).minor, (Numbers{1, 2, 3, 4, 6, 7, 8, 9}));
   EXPECT_EQ(make_ticks(false, 0.0, 4.0, 2).minor, (Numbers{0.5, 1, 1.5, 2.5, 3, 3.5}));
 }
 
-TEST(Ticks, VeryLargeAndSmallNumbersShareAPowerOfTen) {
+TEST(Ticks, VeryLargeAndVerySmallNumbersShareAPowerOfTen) {
   const auto large = make_ticks(false, 0.0, 3e6, 3);
   EXPECT_EQ(values_of(large), (Numbers{0, 1e6, 2e6, 3e6}));
   EXPECT_EQ(labels_of(large), (Labels{"0", "1", "2", "3"}));
-  EXPECT_EQ(large.factor, 6);
+  EXPECT_EQ(large.exponent, 6);
   const auto small = make_ticks(false, -1e-5, 2e-5, 3);
   EXPECT_EQ(labels_of(small), (Labels{"−1", "0", "1", "2"}));
-  EXPECT_EQ(small.factor, -5);
-  EXPECT_EQ(make_ticks(false, 0.0, 50000.0, 5).factor, 0);
+  EXPECT_EQ(small.exponent, -5);
+  EXPECT_EQ(make_ticks(false, 0.0, 50000.0, 5).exponent, 0);
 }
 
-TEST(Ticks, LogOnesAreDecades) {
+TEST(Ticks, LogTicksAreDecades) {
   const auto rates = make_ticks(true, 1e-4, 1e-1, 6);
   EXPECT_EQ(values_of(rates), (Numbers{1e-4, 1e-3, 1e-2, 1e-1}));
   EXPECT_EQ(labels_of(rates), (Labels{"10^−4", "10^−3", "10^−2", "10^−1"}));
@@ -65,18 +67,18 @@ TEST(Ticks, LogOnesAreDecades) {
   EXPECT_EQ(values_of(make_ticks(true, 1e-12, 2e5, 5)), (Numbers{1e-12, 1e-8, 1e-4, 1, 1e4}));
 }
 
-TEST(Ticks, FewDecadesHaveTwosAndFives) {
+TEST(Ticks, BelowThreeDecadesTwosAndFivesHaveTicks) {
   EXPECT_EQ(values_of(make_ticks(true, 0.9, 12.0, 5)), (Numbers{1, 2, 5, 10}));
   EXPECT_EQ(labels_of(make_ticks(true, 0.009, 0.12, 5)), (Labels{"0.01", "0.02", "0.05", "0.1"}));
   EXPECT_EQ(labels_of(make_ticks(true, 1e-6, 1.2e-5, 5)), (Labels{"10^−6", "2×10^−6", "5×10^−6", "10^−5"}));
 }
 
-TEST(Ticks, AShortLogAxisHasTheTicksOfALinearOne) {
+TEST(Ticks, AShortLogAxisHasLinearTicks) {
   EXPECT_EQ(values_of(make_ticks(true, 0.22, 0.45, 4)), (Numbers{0.3, 0.4}));
   EXPECT_EQ(values_of(make_ticks(true, 0.22, 0.29, 4)), (Numbers{0.22, 0.24, 0.26, 0.28}));
 }
 
-TEST(Ticks, AreInsideAndSortedForAnyEnds) {
+TEST(Ticks, AreWithinTheEndsAndSorted) {
   for (const double low : {-1e300, -7.3e5, -1.0, 0.0, 1e-300, 0.1 + 0.2, 1.0, 99999.5, 1e299}) {
     for (const double width : {1e-9, 1e-3, 1.0, 31.7, 1e12, 1e300}) {
       const double high = low + width * std::max(1.0, std::abs(low));

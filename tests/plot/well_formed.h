@@ -1,4 +1,4 @@
-// XML that a parser of somebody else accepts.
+// Checks XML with Python's parser.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,12 +10,12 @@
 namespace lehi::plot {
 
 inline bool has_python() {
-  static const bool there = std::system("python3 --version > /dev/null 2>&1") == 0;
-  return there;
+  static const bool found = std::system("python3 --version > /dev/null 2>&1") == 0;
+  return found;
 }
 
-/// "" when Python's XML parser (expat) accepts the text, else what it says. Use only where has_python().
-inline std::string xml_complaint(const std::string& text) {
+/// "" if Python's XML parser (expat) accepts the text, else its error message. Needs has_python().
+inline std::string xml_error(const std::string& text) {
   auto name = ::testing::TempDir() + "lehi-well-formed-XXXXXX";
   const int descriptor = ::mkstemp(name.data());
   if (descriptor < 0) return "no temporary file";
@@ -25,11 +25,11 @@ inline std::string xml_complaint(const std::string& text) {
   const auto command =
       "python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' '" + name + "' 2>&1 | tail -n 1";
   std::FILE* pipe = ::popen(command.c_str(), "r");
-  std::string said;
-  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += static_cast<char>(c);
+  std::string message;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) message += static_cast<char>(c);
   ::pclose(pipe);
   std::remove(name.c_str());
-  return said;
+  return message;
 }
 
 }  // namespace lehi::plot

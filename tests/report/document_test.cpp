@@ -3,12 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 namespace lehi::report {
 namespace {
 
-TEST(ReportDocument, WritesMarkdownThatShowsTextsAsTheyAre) {
+TEST(ReportDocument, MarkdownIsEscaped) {
   const Document document = {Heading{2, "a_b"}, Paragraph{"x < y & <script>"}, Commands{{"lehi a 'b c'"}},
                              List{{"one", "two"}}, Table{{{"name", "value"}, {"a|b", "1.50"}, {"c", "-0.5"}}}};
   EXPECT_EQ(to_markdown(document),
@@ -26,25 +24,12 @@ TEST(ReportDocument, WritesMarkdownThatShowsTextsAsTheyAre) {
             "| c    |  -0.5 |\n");
 }
 
-TEST(ReportDocument, AlignsColumnsByCharacters) {
+TEST(ReportDocument, PlainTextAlignsColumnsByCharacters) {
   const Document document = {Table{{{"name", "value"}, {"a", "1 ± 2"}, {"bcd", "10 ± 20"}}}};
   EXPECT_EQ(to_text(document), "name    value\na       1 ± 2\nbcd   10 ± 20\n");
 }
 
-TEST(ReportDocument, QuotesForTheShell) {
-  EXPECT_EQ(shell_line({"lehi", "a b", "c'd", "", "x=1,2", "lehi[eps=1]"}),
-            "lehi 'a b' 'c'\\''d' '' x=1,2 'lehi[eps=1]'");
-}
-
-TEST(ReportDocument, WritesNumbersByMetric) {
-  EXPECT_EQ(metric_number("test_loss", 0.24215), "0.2422");
-  EXPECT_EQ(metric_number("test_accuracy", 97.234), "97.23");
-  EXPECT_EQ(metric_number("test_loss", NAN), "diverged");
-  EXPECT_EQ(with_spread("test_accuracy", 97.234, 0.1), "97.23 ± 0.10");
-  EXPECT_EQ(with_spread("test_loss", 0.5, NAN), "0.5000");
-}
-
-TEST(ReportDocument, WritesLatexThatShowsTextsAsTheyAre) {
+TEST(ReportDocument, LatexIsEscaped) {
   const Document document = {Heading{2, "a_b"}, Paragraph{"50 % of {x} & \\y ± 1 <z>"}, Commands{{"lehi #1"}},
                              List{{"~^"}}, Table{{{"name", "value"}, {"a", "-1.5"}, {"b$", "2 ± 1"}}}};
   EXPECT_EQ(to_latex(document),
@@ -72,11 +57,6 @@ TEST(ReportDocument, WritesLatexThatShowsTextsAsTheyAre) {
             "\\bottomrule\n"
             "\\end{tabular}\n"
             "\\end{center}\n");
-}
-
-TEST(ReportDocument, WritesDifferencesWithTheirSign) {
-  EXPECT_EQ(difference_text("test_accuracy", 0.125), "+0.12");
-  EXPECT_EQ(difference_text("test_loss", -0.0063), "-0.0063");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// CSV and figures.
+// The CSV and SVG exports.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,13 +34,13 @@ TEST(ReportCsv, HasARowForEveryRun) {
   EXPECT_THAT(text, StartsWith("study,run,task,preset,optimizer,variant,lr,seed,status,metric,window_mean,"
                                "window_two_std,score,seconds,steps,"));
   EXPECT_THAT(text, HasSubstr("\r\nruns/a,done,protein,paper,lehi,lehi,0.1,0,done,test_loss,0.25,0.002,0.252,2,100,"));
-  // Neither a formula nor two cells.
+  // Escaped: neither a formula nor two cells.
   EXPECT_THAT(text, HasSubstr("\r\nruns/a,lost,protein,paper,'=lehi,\"'=lehi[eps=1,beta1=0]\",0.1,7,diverged,"
                               "test_loss,,,,"));
   EXPECT_THAT(text, HasSubstr("\"said \"\"no\"\"\"\r\n"));
 }
 
-TEST(ReportFigures, DrawSmoothedCurvesOverSeedsAndThePapersRates) {
+TEST(ReportFigures, ShowSmoothedMeansOverSeedsAndThePapersValues) {
   const Scratch scratch;
   std::vector<study::StudyRun> runs;
   for (const double lr : {0.03, 0.1}) {
@@ -72,7 +72,7 @@ TEST(ReportFigures, DrawSmoothedCurvesOverSeedsAndThePapersRates) {
   EXPECT_THAT(rates.series[0].y, ::testing::ElementsAre(0.3, 0.2));
   EXPECT_THAT(rates.bands[0].low,
               ::testing::ElementsAre(::testing::DoubleNear(0.298, 1e-9), ::testing::DoubleNear(0.198, 1e-9)));
-  EXPECT_THAT(rates.series[1].y, ::testing::ElementsAre(0.2535, 0.2426)) << "the paper's";
+  EXPECT_THAT(rates.series[1].y, ::testing::ElementsAre(0.2535, 0.2426)) << "the paper's values";
   for (const auto& figure : figures) EXPECT_THAT(plot::to_svg(figure.figure), StartsWith("<svg xmlns="));
 }
 

@@ -1,5 +1,5 @@
-// The page's data against runs whose files were written by hand, damaged ones among them. That a browser shows it is
-// tested in web/test.
+// The data of the page, from runs whose files are written by hand, some of them damaged. web/test tests the page in a
+// browser.
 #include "report/page.h"
 
 #include <gmock/gmock.h>
@@ -70,11 +70,11 @@ TEST(ReportPage, HoldsCurvesRatesAndPicks) {
   EXPECT_EQ(section["runs"][2]["series"], nlohmann::ordered_json::object());
 }
 
-TEST(ReportPage, NothingInTheDataEndsTheScriptOrBecomesMarkup) {
+TEST(ReportPage, StringsCannotEndTheScriptOrBecomeMarkup) {
   const Scratch scratch;
   auto hostile = fake_run("</script><script>alert(1)</script>", 0.1, 0, 0.25);
   hostile.task = "csv:<img onerror=alert(2)>.csv";
-  hostile.message = "<!-- \xff";  // no UTF-8
+  hostile.message = "<!-- \xff";  // invalid UTF-8
   const auto html = page_html(page_data(one_study(scratch, {hostile}), request));
   EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(html, Not(HasSubstr("<img onerror")));
@@ -104,7 +104,7 @@ TEST(ReportPage, DamagedRunsAreListedWithTheirProblem) {
   EXPECT_THAT(runs[2]["message"].get<std::string>(), HasSubstr("../../etc"));
 }
 
-TEST(ReportPage, LongRunsAreThinnedToTheirLastEvaluation) {
+TEST(ReportPage, LongRunsAreThinnedAndKeepTheirLastEvaluation) {
   const Scratch scratch;
   std::string lines;
   for (int step = 1; step <= 2500; ++step) lines += "{\"step\": " + std::to_string(step) + "}\n";
@@ -139,11 +139,11 @@ TEST(ReportPage, TwoHundredRunsOfThreeHundredEvaluationsStayBelowEightMegabytes)
     write_metrics(scratch, run, lines);
   }
   const auto data = page_data(studies, request);
-  EXPECT_EQ(data["sections"][0]["runs"][199]["series"]["test_loss"].size(), 300U) << "none is left out";
+  EXPECT_EQ(data["sections"][0]["runs"][199]["series"]["test_loss"].size(), 300U) << "no evaluation is left out";
   EXPECT_LT(page_html(data).size(), 8'000'000U);
 }
 
-TEST(ReportPage, AStudyOfWaitingRunsHasAPage) {
+TEST(ReportPage, AStudyWithOnlyWaitingRunsHasAPage) {
   const Scratch scratch;
   auto run = fake_run("lehi", 0.1, 0, NAN);
   run.status.reset();

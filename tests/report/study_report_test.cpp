@@ -40,7 +40,7 @@ std::string markdown_of(const Scratch& scratch, const study::Study& study) {
                                   {.title = "Measured", .command_line = {"lehi", "report", "runs/a"}}));
 }
 
-TEST(StudyReport, PutsThePapersValuesBesideOurs) {
+TEST(StudyReport, ComparesWithThePapersValues) {
   const Scratch scratch;
   // The paper has 0.2426 ± 0.0089 at 0.1 (tolerance 0.0178) and 0.2535 ± 0.0070 at 0.03 (0.0140).
   const auto study = study_of({fake_run("lehi", 0.1, 0, 0.25), fake_run("lehi", 0.03, 0, 0.27),
@@ -48,7 +48,7 @@ TEST(StudyReport, PutsThePapersValuesBesideOurs) {
   for (const auto& run : study.runs) write_config(scratch.path(), run);
   const auto text = markdown_of(scratch, study);
   EXPECT_THAT(text, HasSubstr("```sh\nlehi sweep protein --out runs/a\nlehi report runs/a\n```"));
-  EXPECT_THAT(text, HasSubstr("1 of 2 cells are within"));
+  EXPECT_THAT(text, HasSubstr("1 of 2 results are within"));
   EXPECT_THAT(text, HasSubstr("0.2500 ± 0.0020 | 0.2426 ± 0.0089 |    +0.0074 |  0.0178 | yes"));
   EXPECT_THAT(text, HasSubstr("0.2700 ± 0.0020 | 0.2535 ± 0.0070 |    +0.0165 |  0.0140 | no"));
   EXPECT_THAT(text, HasSubstr("diverged"));
@@ -60,11 +60,11 @@ TEST(StudyReport, DoesNotCompareShorterRunsWithThePaper) {
   const auto study = study_of({fake_run("lehi", 0.1, 0, 0.25), fake_run("lehi", 0.03, 0, 0.27)});
   for (const auto& run : study.runs) write_config(scratch.path(), run, {{"train.epochs", "5", "--epochs"}});
   const auto text = markdown_of(scratch, study);
-  EXPECT_THAT(text, Not(HasSubstr("cells are within")));
+  EXPECT_THAT(text, Not(HasSubstr("results are within")));
   EXPECT_THAT(text, HasSubstr("train.epochs is 200 there and 5 here"));
 }
 
-// The small preset is nobody's departure, but not the paper's model either.
+// The small preset is a preset of its own, but its model is not the paper's.
 TEST(StudyReport, DoesNotCompareTheSmallPresetWithThePaper) {
   const Scratch scratch;
   auto runs = std::vector{fake_run("lehi", 0.1, 0, 0.25), fake_run("lehi", 0.03, 0, 0.27)};
@@ -73,11 +73,11 @@ TEST(StudyReport, DoesNotCompareTheSmallPresetWithThePaper) {
     write_config(scratch.path(), run);
   }
   const auto text = markdown_of(scratch, study_of(runs));
-  EXPECT_THAT(text, Not(HasSubstr("cells are within")));
+  EXPECT_THAT(text, Not(HasSubstr("results are within")));
   EXPECT_THAT(text, HasSubstr("train.epochs is 200 there and 20 here"));
 }
 
-TEST(StudyReport, PutsThePapersStabilityBelowOurs) {
+TEST(StudyReport, ShowsThePapersStabilityTable) {
   const Scratch scratch;
   std::vector<study::StudyRun> runs;
   for (std::uint64_t seed = 0; seed < 2; ++seed) {
@@ -89,7 +89,7 @@ TEST(StudyReport, PutsThePapersStabilityBelowOurs) {
   }
   for (const auto& run : runs) write_config(scratch.path(), run);
   const auto text = markdown_of(scratch, study_of(runs));
-  EXPECT_THAT(text, HasSubstr("The paper's own table"));
+  EXPECT_THAT(text, HasSubstr("The paper's table (its model, its training length, three seeds):"));
   EXPECT_THAT(text, HasSubstr("NOISY 4.4e+32 (19.3)"));  // Adam at 3e-3
   EXPECT_THAT(text, HasSubstr("FAILED 2/3"));
 }
@@ -101,7 +101,7 @@ TEST(StudyReport, PicksRatesOnValidationAndComparesTestOverSeeds) {
   const double ours[] = {.2357, .2410, .2463};
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     runs.push_back(fake_run("adam", 1e-3, seed, adam[seed], 0.25));
-    runs.push_back(fake_run("adam", 3e-3, seed, 0.1, 0.26));  // better on test, but validation decides
+    runs.push_back(fake_run("adam", 3e-3, seed, 0.1, 0.26));  // better on the test rows, but the validation rows decide
     runs.push_back(fake_run("adam", 3e-4, seed, 0.3, 0.31));
     runs.push_back(fake_run("lehi-gn", 3e-3, seed, ours[seed], 0.24));
     runs.push_back(fake_run("lehi-gn", 1e-2, seed, seed == 1 ? NAN : 0.2, 0.2));
@@ -109,7 +109,7 @@ TEST(StudyReport, PicksRatesOnValidationAndComparesTestOverSeeds) {
     runs.push_back(fake_run("sgd[momentum=0.9]", 1e-2, seed, ours[seed] + 1e-4 * static_cast<double>(seed), 0.24));
   }
   const auto text = markdown_of(scratch, study_of(runs));
-  EXPECT_THAT(text, HasSubstr("held out"));
+  EXPECT_THAT(text, HasSubstr("The metric is measured on rows held out from training."));
   EXPECT_THAT(text, HasSubstr("0.2410 \\*"));  // validation 0.24 + 0.001
   EXPECT_THAT(text, HasSubstr("diverged 1/3"));
   // The interval of tests/study/statistics_test.cpp.
@@ -117,12 +117,12 @@ TEST(StudyReport, PicksRatesOnValidationAndComparesTestOverSeeds) {
   EXPECT_THAT(text, HasSubstr("better than adam with 3 seeds"));
   EXPECT_THAT(text, HasSubstr("1 of 9 (0.01: 1)"));
   EXPECT_THAT(text, HasSubstr("0.2460 ± 0.0045"));
-  EXPECT_THAT(text, HasSubstr("Not clearly better than sgd\\[momentum=0.9\\], so that plain momentum does as well and "
-                              "the curvature did not matter here: lehi-gn."));
-  EXPECT_THAT(text, Not(HasSubstr("learning rates"))) << "held-out runs are not the paper's";
+  EXPECT_THAT(text,
+              HasSubstr("Not clearly better than sgd\\[momentum=0.9\\], so curvature shows no benefit here: lehi-gn."));
+  EXPECT_THAT(text, Not(HasSubstr("learning rates"))) << "runs with held-out rows are not compared with the paper";
 }
 
-TEST(StudyReport, MergesStudiesAndNamesWhatFailed) {
+TEST(StudyReport, MergesStudiesAndListsFailedRuns) {
   const Scratch scratch;
   auto first = study_of({fake_run("adam", 1e-3, 0, 0.3, 0.3), fake_run("adam", 1e-3, 1, 0.3, 0.3)});
   auto second = study_of(

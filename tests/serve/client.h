@@ -1,4 +1,4 @@
-// A client for these tests, on plain sockets: it can send what no well-behaved library would. And a server on a thread.
+// A client on plain sockets, which can send malformed requests, and a server on a thread.
 #pragma once
 
 #include <arpa/inet.h>
@@ -19,12 +19,12 @@
 
 namespace lehi::serve {
 
-struct Answer {
+struct Response {
   int status = 0;
   std::string head;
   std::string body;
 
-  /// The header's value, "" when it is not there. `name` as the server writes it.
+  /// The value of a header, or "" if it is missing. `name` is spelled as the server writes it.
   std::string header(const std::string& name) const {
     const auto at = head.find("\r\n" + name + ": ");
     if (at == std::string::npos) return "";
@@ -36,22 +36,24 @@ struct Answer {
 class Client {
  public:
   explicit Client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    // A server that hangs must fail the test, not the whole suite; nothing here comes near it.
-    const timeval patience{.tv_sec = 60, .tv_usec = 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    // If the server hangs, the test fails instead of blocking the suite.
+    const timeval timeout{.tv_sec = 60, .tv_usec = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-      throw std::runtime_error("the server does not accept");
+      throw std::runtime_error("the server does not accept connections");
     }
   }
   Client(const Client&) = delete;
+  Client(Client&&) = delete;
   Client& operator=(const Client&) = delete;
+  Client& operator=(Client&&) = delete;
   ~Client() { ::close(socket_); }
 
-  /// False when the server has closed the connection.
+  /// Returns false if the server has closed the connection.
   bool send(std::string_view bytes) const {
     while (!bytes.empty()) {
       const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -61,29 +63,29 @@ class Client {
     return true;
   }
 
-  /// The server sees the end of what this client sends.
+  /// Shuts down the sending side.
   void finish_sending() const { ::shutdown(socket_, SHUT_WR); }
 
-  /// One answer, by its Content-Length; status 0 when the server closes before.
-  Answer receive(bool has_body = true) {
+  /// One response, delimited by its Content-Length; status 0 if the server closes the connection first.
+  Response receive(bool has_body = true) {
     auto end = pending_.find("\r\n\r\n");
     while (end == std::string::npos) {
       if (!more()) return {};
       end = pending_.find("\r\n\r\n");
     }
-    Answer answer{.head = pending_.substr(0, end + 2)};
-    answer.status = std::atoi(answer.head.substr(9, 3).c_str());
+    Response response{.head = pending_.substr(0, end + 2)};
+    response.status = std::atoi(response.head.substr(9, 3).c_str());
     pending_.erase(0, end + 4);
-    const auto size = has_body ? std::stoul(answer.header("Content-Length")) : 0UL;
+    const auto size = has_body ? std::stoul(response.header("Content-Length")) : 0UL;
     while (pending_.size() < size) {
       if (!more()) return {};
     }
-    answer.body = pending_.substr(0, size);
+    response.body = pending_.substr(0, size);
     pending_.erase(0, size);
-    return answer;
+    return response;
   }
 
-  /// Everything up to the end of the connection.
+  /// All bytes up to the end of the connection.
   std::string rest() {
     while (more()) {
     }
@@ -95,7 +97,7 @@ class Client {
     std::array<char, 65536> buffer{};
     const auto count = ::recv(socket_, buffer.data(), buffer.size(), 0);
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-      ADD_FAILURE() << "the server has not answered for a minute";
+      ADD_FAILURE() << "the server has not responded for a minute";
     if (count <= 0) return false;
     pending_.append(buffer.data(), static_cast<std::size_t>(count));
     return true;
@@ -105,34 +107,36 @@ class Client {
   std::string pending_;
 };
 
-/// A server that runs on its own thread until the end of its scope, or until stop().
-class Running {
+/// A server on a thread of its own; the destructor stops it.
+class RunningServer {
  public:
-  explicit Running(Content content, const Settings& settings = {}) : server_(std::move(content), settings) {
+  explicit RunningServer(Content content, const Settings& settings = {}) : server_(std::move(content), settings) {
     thread_ = std::thread([this] { server_.run([this] { return stop_.load(); }); });
   }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() { stop(); }
+  RunningServer(const RunningServer&) = delete;
+  RunningServer(RunningServer&&) = delete;
+  RunningServer& operator=(const RunningServer&) = delete;
+  RunningServer& operator=(RunningServer&&) = delete;
+  ~RunningServer() { stop(); }
 
   void stop() {
     stop_ = true;
     if (thread_.joinable()) thread_.join();
   }
-  void ask_to_stop() { stop_ = true; }
+  void request_stop() { stop_ = true; }  ///< without waiting
 
   std::uint16_t port() const { return server_.port(); }
   std::string host() const { return "127.0.0.1:" + std::to_string(port()); }
   const Server& server() const { return server_; }
 
-  /// A request as a browser would send it, on a connection of its own.
-  Answer get(const std::string& target, const std::string& method = "GET") const {
+  /// Sends a valid request on a new connection.
+  Response get(const std::string& target, const std::string& method = "GET") const {
     Client client(port());
     client.send(method + " " + target + " HTTP/1.1\r\nHost: " + host() + "\r\nConnection: close\r\n\r\n");
     return client.receive(method != "HEAD");
   }
-  /// Bytes as they are.
-  Answer send(const std::string& bytes) const {
+  /// Sends the bytes on a new connection.
+  Response send(const std::string& bytes) const {
     Client client(port());
     client.send(bytes);
     return client.receive();

@@ -11,7 +11,7 @@ Decision ask(std::string_view method, std::string_view target, std::string_view 
   return decide({.method = method, .target = target, .hosts = {host}}, loopback_rules());
 }
 
-TEST(Hosts, AreTheServersOwnNamesWithItsPort) {
+TEST(Hosts, OnlyTheServersNamesWithItsPortAreAllowed) {
   const auto rules = loopback_rules();
   for (const auto* host : {"localhost:8000", "LocalHost:8000", "127.0.0.1:8000", "[::1]:8000"}) {
     EXPECT_TRUE(is_allowed(rules, host)) << host;
@@ -49,7 +49,7 @@ TEST(Hosts, WithoutAPortMeanPortEighty) {
   EXPECT_TRUE(is_allowed(rules, "localhost:80"));
 }
 
-TEST(Hosts, OfAWildcardServerMayBeAnyAddressButNoOtherName) {
+TEST(Hosts, AWildcardServerAllowsAllAddressesButNoOtherNames) {
   const HostRules rules{.names = {"lab7"}, .port = 8000, .any_address = true};
   EXPECT_TRUE(is_allowed(rules, "192.168.1.7:8000"));
   EXPECT_TRUE(is_allowed(rules, "[fe80::1]:8000"));
@@ -59,14 +59,14 @@ TEST(Hosts, OfAWildcardServerMayBeAnyAddressButNoOtherName) {
   EXPECT_FALSE(is_allowed(rules, "192.168.1.7:8001"));
 }
 
-TEST(Hosts, ThatTheUserAllowsAreTakenAsAWhole) {
+TEST(Hosts, AllowedHostsAreComparedIncludingTheirPort) {
   const HostRules rules{.names = {"localhost"}, .port = 8000, .exact = {"localhost:9000", "lab.example"}};
   EXPECT_TRUE(is_allowed(rules, "localhost:9000"));
   EXPECT_TRUE(is_allowed(rules, "Lab.example"));
   EXPECT_FALSE(is_allowed(rules, "lab.example:9000"));
 }
 
-TEST(Routes, AreThree) {
+TEST(Routes, AreThePageItsDataAndHealth) {
   EXPECT_EQ(ask("GET", "/").route, Route::page);
   EXPECT_EQ(ask("GET", "/?theme=dark").route, Route::page);
   EXPECT_EQ(ask("GET", "/data.json").route, Route::data);
@@ -79,13 +79,13 @@ TEST(Routes, AreThree) {
   }
 }
 
-TEST(Routes, OtherMethodsAreRefusedEverywhere) {
+TEST(Routes, OtherMethodsAreRejected) {
   for (const auto* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH", "get", "FOO", ""}) {
     EXPECT_EQ(ask(method, "/").status, 405U) << method;
   }
 }
 
-TEST(Routes, AbsoluteTargetsNameTheServerAgain) {
+TEST(Routes, AbsoluteTargetsMustNameTheServer) {
   EXPECT_EQ(ask("GET", "http://localhost:8000/data.json").route, Route::data);
   EXPECT_EQ(ask("GET", "HTTP://127.0.0.1:8000").route, Route::page);
   EXPECT_EQ(ask("GET", "http://127.0.0.1:8000?x").route, Route::page);

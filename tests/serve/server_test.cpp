@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(Server, ServesPageDataAndHealth) {
-  const Running running(small_content());
+  const RunningServer running(small_content());
   EXPECT_EQ(running.server().url(), "http://127.0.0.1:" + std::to_string(running.port()) + "/");
   EXPECT_TRUE(running.server().is_loopback());
   const auto page = running.get("/");
@@ -29,58 +29,58 @@ TEST(Server, ServesPageDataAndHealth) {
   EXPECT_EQ(running.get("/healthz").body, "ok\n");
 }
 
-TEST(Server, EveryAnswerHasStrictHeaders) {
-  const Running running(small_content());
+TEST(Server, EveryResponseHasSecurityHeaders) {
+  const RunningServer running(small_content());
   for (const auto* target : {"/", "/data.json", "/nothing"}) {
-    const auto answer = running.get(target);
-    EXPECT_EQ(answer.header("X-Content-Type-Options"), "nosniff") << target;
-    EXPECT_EQ(answer.header("Cache-Control"), "no-store") << target;
-    EXPECT_EQ(answer.header("Referrer-Policy"), "no-referrer") << target;
-    EXPECT_EQ(answer.header("X-Frame-Options"), "DENY") << target;
-    EXPECT_EQ(answer.header("Cross-Origin-Resource-Policy"), "same-origin") << target;
-    EXPECT_THAT(answer.header("Date"), HasSubstr(" GMT")) << target;
-    EXPECT_THAT(answer.head, Not(HasSubstr("Access-Control"))) << target;
-    EXPECT_THAT(answer.head, Not(HasSubstr("Server:"))) << target;
+    const auto response = running.get(target);
+    EXPECT_EQ(response.header("X-Content-Type-Options"), "nosniff") << target;
+    EXPECT_EQ(response.header("Cache-Control"), "no-store") << target;
+    EXPECT_EQ(response.header("Referrer-Policy"), "no-referrer") << target;
+    EXPECT_EQ(response.header("X-Frame-Options"), "DENY") << target;
+    EXPECT_EQ(response.header("Cross-Origin-Resource-Policy"), "same-origin") << target;
+    EXPECT_THAT(response.header("Date"), HasSubstr(" GMT")) << target;
+    EXPECT_THAT(response.head, Not(HasSubstr("Access-Control"))) << target;
+    EXPECT_THAT(response.head, Not(HasSubstr("Server:"))) << target;
   }
 }
 
 TEST(Server, HeadHasTheHeadersWithoutTheBody) {
-  const Running running(small_content());
+  const RunningServer running(small_content());
   Client client(running.port());
   client.send("HEAD / HTTP/1.1\r\nHost: " + running.host() +
               "\r\n\r\nGET /healthz HTTP/1.1\r\nHost: " + running.host() + "\r\n\r\n");
   const auto head = client.receive(false);
   EXPECT_EQ(head.status, 200);
   EXPECT_EQ(head.header("Content-Length"), "22");
-  EXPECT_EQ(client.receive().body, "ok\n");  // a body of HEAD would stand here
+  EXPECT_EQ(client.receive().body, "ok\n");  // directly after the head: there is no body
 }
 
-TEST(Server, OtherMethodsAreToldWhatIsAllowed) {
-  const Running running(small_content());
+TEST(Server, OtherMethodsGetTheAllowHeader) {
+  const RunningServer running(small_content());
   for (const auto* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"}) {
-    const auto answer = running.get("/", method);
-    EXPECT_EQ(answer.status, 405) << method;
-    EXPECT_EQ(answer.header("Allow"), "GET, HEAD") << method;
+    const auto response = running.get("/", method);
+    EXPECT_EQ(response.status, 405) << method;
+    EXPECT_EQ(response.header("Allow"), "GET, HEAD") << method;
   }
   const auto post =
       running.send("POST /data.json HTTP/1.1\r\nHost: " + running.host() + "\r\nContent-Length: 7\r\n\r\n{\"a\":1}");
   EXPECT_EQ(post.status, 405);
-  EXPECT_EQ(post.header("Connection"), "close");  // else the body would be read as a request
+  EXPECT_EQ(post.header("Connection"), "close");  // so that the body is not read as a request
 }
 
-TEST(Server, NoPathLeadsToAFile) {
-  const Running running(small_content());
+TEST(Server, NoPathReadsAFile) {
+  const RunningServer running(small_content());
   for (const auto* target :
        {"/../etc/passwd", "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd",
         "/data.json/../../etc/passwd", "/%00", "/etc/passwd", "//etc/passwd", "/.git/config"}) {
-    const auto answer = running.get(target);
-    EXPECT_EQ(answer.status, 404) << target;
-    EXPECT_THAT(answer.body, Not(HasSubstr("root"))) << target;
+    const auto response = running.get(target);
+    EXPECT_EQ(response.status, 404) << target;
+    EXPECT_THAT(response.body, Not(HasSubstr("root"))) << target;
   }
 }
 
-TEST(Server, ForeignHostsAreRefused) {
-  const Running running(small_content());
+TEST(Server, OtherHostsAreRejected) {
+  const RunningServer running(small_content());
   const auto ask = [&](const std::string& line, const std::string& headers) {
     return running.send(line + "\r\n" + headers + "Connection: close\r\n\r\n").status;
   };
@@ -97,14 +97,14 @@ TEST(Server, ForeignHostsAreRefused) {
   EXPECT_EQ(ask("GET http://evil.example/data.json HTTP/1.1", own), 421);
 }
 
-TEST(Server, AnswersToHostsThatTheUserAllows) {
-  const Running running(small_content(), {.allow_hosts = {"Localhost:9000"}});
+TEST(Server, AcceptsAllowedHosts) {
+  const RunningServer running(small_content(), {.allow_hosts = {"Localhost:9000"}});
   EXPECT_EQ(running.send("GET / HTTP/1.1\r\nHost: localhost:9000\r\n\r\n").status, 200);
   EXPECT_EQ(running.send("GET / HTTP/1.1\r\nHost: localhost:9001\r\n\r\n").status, 421);
 }
 
-TEST(Server, AWildcardServerIsNoLoopback) {
-  const Running running(small_content(), {.host = "0.0.0.0"});
+TEST(Server, AWildcardServerIsNotLoopback) {
+  const RunningServer running(small_content(), {.host = "0.0.0.0"});
   EXPECT_FALSE(running.server().is_loopback());
   EXPECT_EQ(running.get("/healthz").status, 200);
   const auto port = std::to_string(running.port());
@@ -112,7 +112,7 @@ TEST(Server, AWildcardServerIsNoLoopback) {
   EXPECT_EQ(running.send("GET / HTTP/1.1\r\nHost: evil.example:" + port + "\r\n\r\n").status, 421);
 }
 
-TEST(Server, SaysWhyItCannotListen) {
+TEST(Server, ReportsWhyItCannotListen) {
   const Running first(small_content());
   const auto message = [](const Settings& settings) {
     try {
@@ -125,12 +125,12 @@ TEST(Server, SaysWhyItCannotListen) {
   EXPECT_EQ(message({.port = first.port()}), "cannot listen on 127.0.0.1:" + std::to_string(first.port()) +
                                                  ": Address already in use; choose another --port or --host");
   EXPECT_THAT(message({.host = "no such name"}),
-              HasSubstr("--host: 'no such name' is no address or name of this machine"));
+              HasSubstr("--host: 'no such name' is not an address or name of this machine"));
   EXPECT_THAT(message({.host = "192.0.2.1"}), HasSubstr("cannot listen on 192.0.2.1:0: "));  // a documentation address
 }
 
 TEST(Server, ManyRequestsShareAConnection) {
-  const Running running(small_content());
+  const RunningServer running(small_content());
   Client client(running.port());
   for (int i = 0; i < 50; ++i) {
     ASSERT_TRUE(client.send("GET /data.json HTTP/1.1\r\nHost: " + running.host() + "\r\n\r\n"));
@@ -141,8 +141,8 @@ TEST(Server, ManyRequestsShareAConnection) {
   EXPECT_EQ(client.rest(), "");
 }
 
-TEST(Server, RequestsThatComeTogetherAreAnsweredInOrder) {
-  const Running running(small_content());
+TEST(Server, PipelinedRequestsAreAnsweredInOrder) {
+  const RunningServer running(small_content());
   Client client(running.port());
   std::string together;
   for (const auto* target : {"/", "/nothing", "/healthz", "/data.json"}) {
@@ -155,8 +155,8 @@ TEST(Server, RequestsThatComeTogetherAreAnsweredInOrder) {
   EXPECT_EQ(client.receive().body, "{\"runs\":[]}");
 }
 
-TEST(Server, HeadsThatAreTooLargeAreRefused) {
-  const Running running(small_content());
+TEST(Server, LargeHeadsAreRejected) {
+  const RunningServer running(small_content());
   const auto start = "GET / HTTP/1.1\r\nHost: " + running.host() + "\r\n";
   EXPECT_EQ(running.send(start + "X: " + std::string(20000, 'a') + "\r\n\r\n").status, 431);
   EXPECT_EQ(running.send("GET /" + std::string(20000, 'a') + " HTTP/1.1\r\n\r\n").status, 431);
@@ -167,8 +167,8 @@ TEST(Server, HeadsThatAreTooLargeAreRefused) {
   EXPECT_EQ(running.send(start + "X: " + std::string(4000, 'a') + "\r\n\r\n").status, 200);
 }
 
-TEST(Server, GarbageIsRefusedAndHurtsNobody) {
-  const Running running(small_content());
+TEST(Server, GarbageIsRejectedAndTheServerContinues) {
+  const RunningServer running(small_content());
   const auto host = "Host: " + running.host() + "\r\n";
   using namespace std::string_literals;
   const std::vector<std::string> garbage = {
@@ -185,18 +185,17 @@ TEST(Server, GarbageIsRefusedAndHurtsNobody) {
       "GET / HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n",
   };
   for (const auto& bytes : garbage) {
-    const auto answer = running.send(bytes);
-    EXPECT_TRUE(answer.status == 0 || (answer.status >= 400 && answer.status < 500) || answer.status == 505)
-        << answer.status << " for " << bytes;
+    const auto response = running.send(bytes);
+    EXPECT_TRUE(response.status == 0 || (response.status >= 400 && response.status < 500) || response.status == 505)
+        << response.status << " for " << bytes;
   }
   EXPECT_EQ(running.send("GET / HTTP/1.1\r\n" + host + "Content-Length: 3\r\n\r\nabc").status, 413);
   EXPECT_EQ(running.get("/healthz").status, 200);
 }
 
-// A request with a few bytes changed, lost or doubled, a thousand times: each has an answer or none, and the server
-// lives.
-TEST(Server, DamagedRequestsHurtNobody) {
-  const Running running(small_content());
+// A thousand requests with a few bytes changed, removed or repeated.
+TEST(Server, ContinuesAfterDamagedRequests) {
+  const RunningServer running(small_content());
   const auto whole = "GET /data.json?x=1 HTTP/1.1\r\nHost: " + running.host() +
                      "\r\nContent-Length: 0\r\nTransfer-Encoding: identity\r\nConnection: keep-alive\r\n\r\n";
   std::mt19937 draw(11);
@@ -212,8 +211,8 @@ TEST(Server, DamagedRequestsHurtNobody) {
     Client client(running.port());
     client.send(bytes);
     client.finish_sending();
-    const auto answer = client.rest();
-    ASSERT_TRUE(answer.empty() || answer.rfind("HTTP/1.1 ", 0) == 0) << answer;
+    const auto response = client.rest();
+    ASSERT_TRUE(response.empty() || response.rfind("HTTP/1.1 ", 0) == 0) << response;
   }
   EXPECT_EQ(running.get("/healthz").status, 200);
 }
@@ -221,37 +220,38 @@ TEST(Server, DamagedRequestsHurtNobody) {
 TEST(Server, AnswersTwoHundredConnectionsAtOnce) {
   const std::string large(300000, 'x');
   std::atomic<int> made = 0;
-  const Running running({.page = [&] { return ++made, large; }, .data = [] { return std::string("{}"); }},
-                        {.limits = {.connections = 64}});
+  const RunningServer running({.page = [&] { return ++made, large; }, .data = [] { return std::string("{}"); }},
+                              {.limits = {.connections = 64}});
   std::deque<Client> clients;
   for (int i = 0; i < 200; ++i) clients.emplace_back(running.port());
-  // Those beyond the limit wait in the listening queue until others are done, so each says that it is the last.
+  // Connections above the limit wait in the listen queue until others close, so each request closes its own.
   for (auto& client : clients) {
     client.send("GET / HTTP/1.1\r\nHost: " + running.host() + "\r\nConnection: close\r\n\r\n");
   }
   for (auto& client : clients) {
-    const auto answer = client.receive();
-    ASSERT_EQ(answer.status, 200);
-    ASSERT_EQ(answer.body, large);
+    const auto response = client.receive();
+    ASSERT_EQ(response.status, 200);
+    ASSERT_EQ(response.body, large);
   }
-  EXPECT_LT(made, 200);  // they share what was made
+  EXPECT_LT(made, 200);  // requests share documents
 }
 
 TEST(Server, IdleConnectionsDoNotKeepOthersOut) {
-  const Running running(small_content(), {.limits = {.connections = 8, .request = std::chrono::milliseconds(300)}});
+  const RunningServer running(small_content(),
+                              {.limits = {.connections = 8, .request = std::chrono::milliseconds(300)}});
   std::deque<Client> idle;
   for (int i = 0; i < 20; ++i) idle.emplace_back(running.port());
   EXPECT_EQ(running.get("/").status, 200);
 }
 
-TEST(Server, SlowClientsAreLetGo) {
-  const Running running(small_content(), {.limits = {.request = std::chrono::milliseconds(300)}});
+TEST(Server, SlowClientsAreDisconnected) {
+  const RunningServer running(small_content(), {.limits = {.request = std::chrono::milliseconds(300)}});
   Client silent(running.port());
-  Client dripping(running.port());
+  Client slow(running.port());
   const std::string head = "GET / HTTP/1.1\r\nHost: " + running.host() + "\r\nX: " + std::string(2000, 'a');
   std::size_t sent = 0;
-  // A byte now and then must not extend the time for a whole head: the server closes long before the head is through.
-  while (sent < head.size() && dripping.send(head.substr(sent, 1))) {
+  // Single bytes must not extend the time for the head: the server closes before it is complete.
+  while (sent < head.size() && slow.send(head.substr(sent, 1))) {
     ++sent;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -260,42 +260,42 @@ TEST(Server, SlowClientsAreLetGo) {
   EXPECT_EQ(running.get("/healthz").status, 200);
 }
 
-TEST(Server, AClientThatDoesNotReadIsLetGo) {
+TEST(Server, AClientThatDoesNotReadIsDisconnected) {
   const std::string large(30'000'000, 'x');  // more than the sockets' buffers hold
-  const Running running({.page = [&] { return large; }, .data = [] { return std::string("{}"); }},
-                        {.limits = {.connections = 1, .answer = std::chrono::milliseconds(300)}});
+  const RunningServer running({.page = [&] { return large; }, .data = [] { return std::string("{}"); }},
+                              {.limits = {.connections = 1, .response = std::chrono::milliseconds(300)}});
   const Client lazy(running.port());
   lazy.send("GET / HTTP/1.1\r\nHost: " + running.host() + "\r\n\r\n");
-  EXPECT_EQ(running.get("/healthz").status, 200);  // it gets the only place
+  EXPECT_EQ(running.get("/healthz").status, 200);  // the only connection is free again
 }
 
-TEST(Server, ContentThatFailsIsAnAnswer) {
+TEST(Server, AnExceptionFromContentIsAnErrorResponse) {
   std::atomic<bool> broken = true;
-  const Running running({.page =
-                             [&] {
-                               if (broken) throw std::runtime_error("study.json is <torn>");
-                               return std::string("fine");
-                             },
-                         .data = [] { return std::string("{}"); }},
-                        {.limits = {.fresh = std::chrono::milliseconds(0)}});
-  const auto answer = running.get("/");
-  EXPECT_EQ(answer.status, 500);
-  EXPECT_EQ(answer.body, "The report could not be made: study.json is <torn>\n");
-  EXPECT_EQ(answer.header("Content-Type"), "text/plain; charset=utf-8");
+  const RunningServer running({.page =
+                                   [&] {
+                                     if (broken) throw std::runtime_error("study.json is <torn>");
+                                     return std::string("fine");
+                                   },
+                               .data = [] { return std::string("{}"); }},
+                              {.limits = {.max_age = std::chrono::milliseconds(0)}});
+  const auto response = running.get("/");
+  EXPECT_EQ(response.status, 500);
+  EXPECT_EQ(response.body, "Cannot generate the report: study.json is <torn>\n");
+  EXPECT_EQ(response.header("Content-Type"), "text/plain; charset=utf-8");
   EXPECT_EQ(running.get("/data.json").status, 200);
   broken = false;
   EXPECT_EQ(running.get("/").body, "fine");
 }
 
-TEST(Server, SlowContentHoldsUpNobodyElse) {
+TEST(Server, SlowContentDoesNotDelayOtherRequests) {
   std::promise<void> release;
   auto released = release.get_future().share();
-  const Running running({.page =
-                             [released] {
-                               released.wait();
-                               return std::string("late");
-                             },
-                         .data = [] { return std::string("{}"); }});
+  const RunningServer running({.page =
+                                   [released] {
+                                     released.wait();
+                                     return std::string("late");
+                                   },
+                               .data = [] { return std::string("{}"); }});
   Client waiting(running.port());
   waiting.send("GET / HTTP/1.1\r\nHost: " + running.host() + "\r\n\r\n");
   EXPECT_EQ(running.get("/healthz").body, "ok\n");
@@ -307,13 +307,13 @@ TEST(Server, StopsWhileClientsAreConnected) {
   std::promise<void> release;
   auto released = release.get_future().share();
   std::promise<void> begun;
-  Running running({.page =
-                       [&begun, released] {
-                         begun.set_value();
-                         released.wait();
-                         return std::string("the last answer");
-                       },
-                   .data = [] { return std::string("{}"); }});
+  RunningServer running({.page =
+                             [&begun, released] {
+                               begun.set_value();
+                               released.wait();
+                               return std::string("the last response");
+                             },
+                         .data = [] { return std::string("{}"); }});
   Client idle(running.port());
   Client half(running.port());
   half.send("GET / HT");
@@ -323,12 +323,12 @@ TEST(Server, StopsWhileClientsAreConnected) {
   Client asking(running.port());
   asking.send("GET / HTTP/1.1\r\nHost: " + running.host() + "\r\n\r\n");
   begun.get_future().wait();
-  running.ask_to_stop();
+  running.request_stop();
   EXPECT_EQ(idle.rest(), "");
   EXPECT_EQ(half.rest(), "");
   EXPECT_EQ(kept.rest(), "");
   release.set_value();
-  EXPECT_EQ(asking.receive().body, "the last answer");
+  EXPECT_EQ(asking.receive().body, "the last response");
   running.stop();
 }
 

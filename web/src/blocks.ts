@@ -1,11 +1,11 @@
-// Text and tables that the program wrote.
+// Shows the text and tables of the document.
 import {el} from './dom';
 import {cssColor, type Color} from './colors';
 import type {Block} from './data';
 
 const ranks = {3: 'h3', 4: 'h4', 5: 'h5'} as Record<number, 'h3' | 'h4' | 'h5'>;
 
-/// `top` is the rank of a heading of level 2, the highest that the program writes below a section's title.
+/// `top` is the HTML rank of level 2, the highest level of headings inside a section.
 export function blockElement(block: Block, top: 3 | 4, colors: Map<string, Color>): HTMLElement | null {
   switch (block.type) {
     case 'heading':
@@ -24,11 +24,11 @@ export function blockElement(block: Block, top: 3 | 4, colors: Map<string, Color
 export const commandsElement = (lines: string[]): HTMLElement =>
   el('pre', {class: 'commands', tabindex: 0, role: 'region', 'aria-label': 'Commands'}, el('code', {}, lines.join('\n')));
 
-/// What is wider than the page scrolls by itself, and by keyboard.
+/// A box in which a wide table scrolls, also by keyboard.
 export const scrolling = (label: string, table: HTMLElement): HTMLElement =>
   el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label}, table);
 
-/// The optimizer's name with a spot of its colour.
+/// An optimizer's name with a swatch of its colour.
 export function colored(name: string, colors: Map<string, Color>): HTMLElement {
   const color = colors.get(name);
   if (!color) return el('span', {}, name);
@@ -37,7 +37,7 @@ export function colored(name: string, colors: Map<string, Color>): HTMLElement {
   return el('span', {class: 'named'}, swatch, name);
 }
 
-// As in the program's other writers: a column of numbers (and "-", "diverged") stands on the right.
+// As right_aligned_columns() in report/document.h.
 function rightColumns(header: string[], body: string[][], left: string[]): boolean[] {
   return header.map((title, column) => {
     const numbers = body.filter((row) => /^([0-9+\-.±−]|$)/.test(row[column] ?? ''));
@@ -51,9 +51,9 @@ function tableElement(rows: string[][], left: string[], colors: Map<string, Colo
   const right = rightColumns(header, body, left);
   const side = (column: number): string | null => (right[column] ? 'number' : null);
   const head = el('tr', {}, ...header.map((title, i) => el('th', {scope: 'col', class: side(i)}, title)));
-  const again = body.map((row, r) => r > 0 && row[0] === body[r - 1]![0]);  // the same optimizer as in the row above
+  const repeated = body.map((row, r) => r > 0 && row[0] === body[r - 1]![0]);  // the optimizer of the row above
   const lines = body.map((row, r) => {
-    const place = !again.includes(true) ? null : again[r] ? 'again' : 'starts';
+    const place = !repeated.includes(true) ? null : repeated[r] ? 'again' : 'starts';
     return el('tr', {class: place}, ...row.map((cell, i) =>
       i === 0 ? el('th', {scope: 'row', class: side(i)}, colored(cell, colors)) : el('td', {class: side(i)}, cell)));
   });

@@ -1,15 +1,15 @@
-// What the reader chose for a section: it outlives the data, so that a live page keeps it.
+// The reader's choices for a section. They are kept when a live page gets new data.
 import type {Optimizer, Rate, Section} from './data';
 
 export type Axis = 'step' | 'epoch' | 'seconds' | 'passes';
 export type Zoom = {min: number; max: number} | 'last tenth' | null;
 export type Box = {x: [number, number]; y: [number, number]} | 'best' | null;
 
-/// A rate by its value, all of them, or the one that the optimizer is judged with.
+/// One rate, all rates, or the picked one.
 export type RateChoice = number | 'all' | 'picked';
 
 export class Choices {
-  axis: Axis | null = null;  // null: the best that the data has
+  axis: Axis | null = null;  // null: chosen by axisOf()
   log = false;
   uncut = false;
   raw = true;
@@ -46,7 +46,7 @@ export function axisOf(section: Section, choices: Choices): Axis {
   return axes.includes('epoch') ? 'epoch' : 'step';
 }
 
-/// The rate that an optimizer is judged with, or while there is none the one with the most evaluations.
+/// The optimizer's picked rate; if there is none yet, the rate with the most evaluations.
 export function mainRate(optimizer: Optimizer): Rate | null {
   if (optimizer.picked !== null) return optimizer.rates[optimizer.picked] ?? null;
   const evaluations = (rate: Rate): number => rate.runs.reduce((sum, run) => sum + (run.series.get('step')?.length ?? 0), 0);

@@ -1,11 +1,11 @@
-// One colour an optimizer, in a light and a dark variant with at least 3:1 contrast against the page.
+// A colour for each optimizer, in a light and a dark variant with at least 3:1 contrast to the page.
 
 export interface Color {
   light: string;
   dark: string;
 }
 
-// As in the paper's figures; lehi-gn is ours.
+// The colours of the paper's figures, and one for lehi-gn.
 const known: Record<string, Color> = {
   lehi: {light: '#15803d', dark: '#4ade80'},
   lehibrid: {light: '#7e3fc4', dark: '#c08cff'},
@@ -26,7 +26,7 @@ const others: Color[] = [
   {light: '#87458c', dark: '#dda0e2'},
 ];
 
-/// Colours for the names of a report; those without one of their own get the palette's in order.
+/// Assigns a colour to each name: its own if it has one, else the next of the palette.
 export function assignColors(names: string[]): Map<string, Color> {
   const colors = new Map<string, Color>();
   let next = 0;
@@ -37,5 +37,5 @@ export function assignColors(names: string[]): Map<string, Color> {
   return colors;
 }
 
-/// For CSS: follows the theme by itself.
+/// A CSS colour that follows the theme.
 export const cssColor = (color: Color): string => `light-dark(${color.light}, ${color.dark})`;

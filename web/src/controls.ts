@@ -1,4 +1,4 @@
-// What the reader can set: buttons that say whether they are on, and the legend with a rate for each optimizer.
+// The controls: buttons, and the legend with a choice of rate for each optimizer.
 import {axesOf, axisOf, mainRate, type Choices} from './choices';
 import {cssColor, type Color} from './colors';
 import {axisNames, cutsAll, metricsOf} from './curves';
@@ -8,14 +8,14 @@ import {plural, rate} from './format';
 
 const states = new WeakMap<Element, () => boolean>();
 
-/// A button that says whether it is on.
+/// A button with an on/off state.
 function toggle(choices: Choices, label: string, isOn: () => boolean, press: () => void): HTMLElement {
   const button = el('button', {type: 'button', 'aria-pressed': String(isOn()), click: () => choices.change(press)}, label);
   states.set(button, isOn);
   return button;
 }
 
-/// Brings the buttons inside `root` up to date with the choices.
+/// Updates the states of the buttons inside `root`.
 export function showStates(root: HTMLElement): void {
   for (const button of root.querySelectorAll('[aria-pressed]')) button.setAttribute('aria-pressed', String(states.get(button)?.() ?? false));
 }
@@ -30,7 +30,7 @@ const single = (...buttons: Child[]): HTMLElement => el('div', {class: 'group'},
 
 const hint = (): HTMLElement => el('span', {class: 'note hint'}, 'drag to zoom, double-click to reset');
 
-/// What the curves' controls depend on.
+/// Changes when the curves' controls must be rebuilt.
 export const curveControlsKey = (section: Section): unknown => [axesOf(section), metricsOf(section), section.cutEpochs, cutsAll(section)];
 
 export function curveControls(section: Section, choices: Choices): Child[] {
@@ -68,7 +68,7 @@ export function rateControls(section: Section, choices: Choices): Child[] {
   ];
 }
 
-/// What the legend depends on.
+/// Changes when the legend must be rebuilt.
 export const legendKey = (section: Section): unknown =>
   section.optimizers.map((optimizer) => [optimizer.name, mainRate(optimizer)?.lr, optimizer.picked, optimizer.rates.map(({lr}) => lr)]);
 

@@ -1,10 +1,10 @@
-// A metric over the course of training: the smoothed mean of each optimizer's seeds over the faded seeds themselves.
+// A metric during training: for each optimizer the smoothed mean over seeds, and the single seeds, faded.
 import {axisOf, chosenRates, mainRate, type Axis, type Choices} from './choices';
 import type {Color} from './colors';
 import type {Section} from './data';
 import {metricName, metricNumber, rate, short} from './format';
 import type {Layer} from './paint';
-import type {Drawing, Readable} from './plot';
+import type {Drawing, TooltipLine} from './plot';
 import {bulk, meanLine, seedLines, within, type Line} from './series';
 import {isDark} from './theme';
 import {linearTicks, logTicks, tickLabels} from './ticks';
@@ -24,7 +24,7 @@ const rank = (metric: string): number => (order.indexOf(metric) + 1 || order.len
 const hasValues = (section: Section, metric: string): boolean =>
   section.runs.some((run) => run.series.get(metric)?.some((value) => value !== null));
 
-/// The losses and accuracies that some run has.
+/// The losses and accuracies that at least one run has.
 export function metricsOf(section: Section): string[] {
   const names = new Set(section.runs.flatMap((run) => [...run.series.keys()]));
   return [...names].filter((name) => /_(loss|accuracy)$/.test(name) && hasValues(section, name)).sort((a, b) => rank(a) - rank(b));
@@ -40,14 +40,14 @@ export const axisNames: Record<Axis, string> = {
   passes: 'passes (forward and backward)',
 };
 
-const place: Record<Axis, (x: string) => string> = {
+const describe: Record<Axis, (x: string) => string> = {
   step: (x) => `step ${x}`,
   epoch: (x) => `epoch ${x}`,
   seconds: (x) => `${x} s`,
   passes: (x) => `${x} passes`,
 };
 
-/// Whether every evaluation is within the epochs to cut: then none are.
+/// Whether cutting the first epochs would leave no evaluation. If so, none are cut.
 export const cutsAll = (section: Section): boolean =>
   !section.runs.some((run) => (run.series.get('epoch') ?? []).some((epoch) => epoch !== null && epoch > section.cutEpochs));
 
@@ -70,7 +70,7 @@ function curvesOf(section: Section, choices: Choices, colors: Map<string, Color>
   }).filter((curve) => curve.mean.x.length > 0);
 }
 
-function span(curves: Curve[], choices: Choices): [number, number] {
+function xRange(curves: Curve[], choices: Choices): [number, number] {
   if (choices.zoom && choices.zoom !== 'last tenth') return [choices.zoom.min, choices.zoom.max];
   const xs = curves.flatMap((curve) => [curve.mean, ...curve.seeds].flatMap(({x}) => [x[0]!, x.at(-1)!]));
   if (xs.length === 0) return [0, 1];
@@ -80,7 +80,7 @@ function span(curves: Curve[], choices: Choices): [number, number] {
   return choices.zoom === 'last tenth' ? [max - (max - min) / 10, max] : [min, max];
 }
 
-function room(curves: Curve[], [min, max]: [number, number], log: boolean): [number, number] {
+function yRange(curves: Curve[], [min, max]: [number, number], log: boolean): [number, number] {
   const usable = (values: number[]): number[] => (log ? values.filter((v) => v > 0) : values);
   const means = usable(curves.flatMap((curve) => within(curve.mean, min, max)));
   const seeds = bulk(usable(curves.flatMap((curve) => curve.seeds.flatMap((line) => within(line, min, max)))));
@@ -112,8 +112,8 @@ export function drawCurves(section: Section, choices: Choices, colors: Map<strin
   const axis = axisOf(section, choices);
   const curves = curvesOf(section, choices, colors, metric);
   const log = metric === 'grad_inf_norm' || (choices.log && metric.endsWith('_loss'));
-  const [xMin, xMax] = span(curves, choices);
-  const [yMin, yMax] = room(curves, [xMin, xMax], log);
+  const [xMin, xMax] = xRange(curves, choices);
+  const [yMin, yMax] = yRange(curves, [xMin, xMax], log);
   const ends = curves.map(({name, lr, mean}) => `${name} at rate ${rate(lr)} ends at ${valueOf(metric, mean.y.findLast((y) => y !== null) ?? null)}`);
   const percent = metric === 'eps_dominated';
   return {
@@ -127,16 +127,16 @@ export function drawCurves(section: Section, choices: Choices, colors: Map<strin
       labels: (ticks) => (percent ? tickLabels(ticks.map((t) => 100 * t)).map((t) => `${t} %`) : tickLabels(ticks)),
     },
     layers: layersOf(curves),
-    readable: curves.map(({name, lr, color, mean}): Readable => ({
+    tooltip: curves.map(({name, lr, color, mean}): TooltipLine => ({
       label: `${name} · ${rate(lr)}`,
       color,
       ...mean,
       text: (i) => valueOf(metric, mean.y[i] ?? null),
     })),
     largestFirst: metric.endsWith('accuracy'),
-    at: (x) => place[axis](short(x)),
-    says: `${metricName(metric)} by ${axis}. ${ends.join('; ')}`,
-    empty: curves.length > 0 ? '' : 'Nothing to draw: no evaluations, or every optimizer is switched off.',
+    at: (x) => describe[axis](short(x)),
+    description: `${metricName(metric)} by ${axis}. ${ends.join('; ')}`,
+    empty: curves.length > 0 ? '' : 'Nothing to draw: there are no evaluations, or all optimizers are hidden.',
     onSelect: ([min, max]) => choices.change((c) => (c.zoom = {min, max})),
     onReset: () => choices.change((c) => (c.zoom = null)),
   };

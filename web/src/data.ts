@@ -1,4 +1,4 @@
-// The report's data (DATA.md), read so that the rest of the page can rely on its types whatever the document holds.
+// Reads the report's data (DATA.md). Missing and invalid values get defaults, so the rest of the page can rely on the types.
 
 export interface Report {
   schema: number | null;
@@ -79,7 +79,7 @@ const fields = (value: unknown): Fields =>
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
-const texts = (value: unknown): string[] => list(value).map(text);
+const strings = (value: unknown): string[] => list(value).map(text);
 const number = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
 
 export function readReport(value: unknown): Report {
@@ -90,8 +90,8 @@ export function readReport(value: unknown): Report {
     version: text(from['lehi_version']),
     written: text(from['written']),
     live: from['live'] === true,
-    commands: texts(from['commands']),
-    problems: texts(from['problems']),
+    commands: strings(from['commands']),
+    problems: strings(from['problems']),
     sections: list(from['sections']).map(readSection),
   };
 }
@@ -126,11 +126,11 @@ function readBlock(value: unknown): Block[] {
     case 'paragraph':
       return [{type: 'paragraph', text: text(from['text'])}];
     case 'commands':
-      return [{type: 'commands', lines: texts(from['lines'])}];
+      return [{type: 'commands', lines: strings(from['lines'])}];
     case 'list':
-      return [{type: 'list', items: texts(from['items'])}];
+      return [{type: 'list', items: strings(from['items'])}];
     case 'table':
-      return [{type: 'table', rows: list(from['rows']).map(texts), left: texts(from['left'])}];
+      return [{type: 'table', rows: list(from['rows']).map(strings), left: strings(from['left'])}];
     default:
       return [];
   }
@@ -185,7 +185,7 @@ function readRun(value: unknown, index: number): Run {
   };
 }
 
-// Every list as long as that of the steps; without steps there is nothing to draw.
+// All lists get the length of the list of steps.
 function readSeries(from: Fields): Map<string, Values> {
   const length = list(from['step']).length;
   const series = new Map<string, Values>();

@@ -1,10 +1,10 @@
-// Building elements. Texts become text nodes, never markup: nothing here parses HTML.
+// Builds elements. Strings become text nodes; nothing is parsed as HTML.
 
 export type Child = Node | string | null;
 
 type Attributes = Record<string, string | number | boolean | null | ((event: Event) => void)>;
 
-/// An element with attributes (functions are event listeners, null and false are left out) and children.
+/// An element with children and attributes. A function becomes an event listener; null and false are skipped.
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -21,7 +21,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 
 const focusable = 'a[href], button, select, summary, [tabindex="0"]';
 
-/// Fills `parent` anew when `value` is not what it was at the last call, and keeps the keyboard's focus in place.
+/// Rebuilds the children of `parent` if `value` differs from the last call, and restores the keyboard focus.
 export function fill(parent: HTMLElement, value: unknown, build: () => Child[]): void {
   const key = JSON.stringify(value);
   if (filled.get(parent) === key) return;
@@ -33,7 +33,7 @@ export function fill(parent: HTMLElement, value: unknown, build: () => Child[]):
 
 const filled = new WeakMap<HTMLElement, string>();
 
-/// Makes the children of `parent` those of `items` by key: makes new ones, keeps the others (with focus and open state).
+/// Matches the children of `parent` to `items` by key: existing children are kept, with focus and open state.
 export function keyed<T, C extends {element: HTMLElement}>(
   parent: HTMLElement,
   cache: Map<string, C>,

@@ -1,4 +1,4 @@
-// Numbers and names as the reader sees them: the same in every locale, as the program's own tables are.
+// Formats numbers and names, the same in every locale, as in the program's tables.
 
 const minus = '−';
 
@@ -6,7 +6,7 @@ function grouped(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/// About four significant digits; whole numbers in full.
+/// Four significant digits; whole numbers in full.
 export function short(value: number | null): string {
   if (value === null) return '–';
   const size = Math.abs(value);
@@ -20,7 +20,7 @@ export function short(value: number | null): string {
 
 const exponent = (text: string): string => text.replace(/\.?0*e/, 'e').replace('e+', 'e');
 
-/// A value of a metric: two decimals for accuracies, four for losses, as in the program's tables.
+/// A metric's value: two decimals for accuracies, four for losses, as in the program's tables.
 export function metricNumber(metric: string, value: number | null): string {
   if (value === null) return '–';
   if (Math.abs(value) >= 1e4) return short(value);
@@ -31,13 +31,13 @@ export function metricNumber(metric: string, value: number | null): string {
 export const rate = (lr: number | null): string => (lr === null ? '–' : exponent(String(lr)));
 
 const metricNames: Record<string, string> = {
-  eps_dominated: 'Weights whose step eps decides',
-  grad_inf_norm: 'Largest entry of a gradient',
+  eps_dominated: 'Weights whose scale is set by eps',
+  grad_inf_norm: 'Largest gradient entry',
 };
 
 const parts: Record<string, string> = {train: 'Training', test: 'Test', validation: 'Validation'};
 
-/// "test_loss": "Test loss".
+/// "Test loss" for "test_loss".
 export function metricName(metric: string): string {
   const known = metricNames[metric];
   if (known) return known;
@@ -54,7 +54,7 @@ export function tally(statuses: string[]): string {
   return [...counts].map(([status, count]) => `${count} ${status}`).join(', ');
 }
 
-/// "2026-11-16T08:00:00Z": "2026-11-16 08:00 UTC"; anything else as it is.
+/// "2026-11-16 08:00 UTC" for "2026-11-16T08:00:00Z"; other strings are kept.
 export function moment(iso: string): string {
   const match = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)?(\.\d+)?Z$/.exec(iso);
   return match ? `${match[1]} ${match[2]} UTC` : iso;

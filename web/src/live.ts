@@ -1,4 +1,4 @@
-// A study that is still running: asks the server for the data every few seconds and says how fresh the page is.
+// Follows a running study: asks the server for new data every few seconds and shows the time of the last update.
 import {readReport, type Report} from './data';
 import {clock} from './format';
 
@@ -7,11 +7,11 @@ const pause = 3000;
 export function follow(status: HTMLElement, update: (report: Report) => void): void {
   let before = '';
   let updated = new Date();
-  const say = (text: string, gone: boolean): void => {
+  const show = (text: string, gone: boolean): void => {
     status.hidden = false;
     status.textContent = text;
     status.classList.toggle('gone', gone);
-    if (gone) status.setAttribute('role', 'status');  // worth an announcement; a fresh time is not
+    if (gone) status.setAttribute('role', 'status');  // announced by screen readers, unlike a new time
     else status.removeAttribute('role');
   };
 
@@ -26,13 +26,13 @@ export function follow(status: HTMLElement, update: (report: Report) => void): v
       before = text;
       updated = new Date();
       live = report.live;
-      say(live ? `live, updated ${clock(updated)}` : `finished, updated ${clock(updated)}`, false);
+      show(live ? `live, updated ${clock(updated)}` : `finished, updated ${clock(updated)}`, false);
     } catch {
-      say(`The server is gone; this is from ${clock(updated)}. Trying again.`, true);
+      show(`The server does not respond; data from ${clock(updated)}. Retrying.`, true);
     }
     if (live) setTimeout(ask, pause);
   };
 
-  say(`live, updated ${clock(updated)}`, false);
+  show(`live, updated ${clock(updated)}`, false);
   setTimeout(ask, pause);
 }

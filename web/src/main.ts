@@ -1,4 +1,4 @@
-// Reads the data that the program put into the page, shows it, and follows it while it is live.
+// Shows the data inside the page, and follows the server if the page is live.
 import {readReport, type Report} from './data';
 import {follow} from './live';
 import {Page} from './page';

@@ -1,4 +1,4 @@
-// The whole page: title, contents, problems, sections.
+// The page: title, contents, problems, sections.
 import {commandsElement} from './blocks';
 import {assignColors} from './colors';
 import type {Report} from './data';
@@ -55,13 +55,13 @@ function about(report: Report): string {
 
 function problems(report: Report): HTMLElement[] {
   const all = [...report.problems];
-  if (report.schema !== schema) all.unshift(`This page reads data of schema ${schema}; this is of schema ${report.schema ?? 'unknown'}, so parts may be missing.`);
+  if (report.schema !== schema) all.unshift(`The data has schema ${report.schema ?? 'unknown'}, this page expects ${schema}; parts may be missing.`);
   const notices = all.length === 0 ? [] : [el('div', {class: 'notice', role: 'note'},
-    el('h2', {}, all.length === 1 ? 'A problem' : `${all.length} problems`), el('ul', {}, ...all.map((problem) => el('li', {}, problem))))];
-  return report.sections.length > 0 ? notices : [...notices, el('p', {class: 'nothing'}, 'There are no results yet.')];
+    el('h2', {}, plural(all.length, 'problem')), el('ul', {}, ...all.map((problem) => el('li', {}, problem))))];
+  return report.sections.length > 0 ? notices : [...notices, el('p', {class: 'nothing'}, 'No results yet.')];
 }
 
 function made(commands: string[]): HTMLElement[] {
   if (commands.length === 0) return [];
-  return [el('section', {class: 'made', 'aria-labelledby': 'made'}, el('h2', {id: 'made'}, 'How this was made'), commandsElement(commands))];
+  return [el('section', {class: 'made', 'aria-labelledby': 'made'}, el('h2', {id: 'made'}, 'Commands that made this report'), commandsElement(commands))];
 }

@@ -1,4 +1,4 @@
-// Painting the inside of a chart: lines, bands and marks, in the units of the chart's axes.
+// Paints the contents of a chart: lines, bands and marks, in the units of its axes.
 import type uPlot from 'uplot';
 import type {Values} from './data';
 
@@ -7,7 +7,7 @@ export type Layer =
   | {kind: 'band'; x: number[]; low: Values; high: Values; color: string}
   | {kind: 'mark'; shape: Shape; x: number; y: number | Edge; color: string; size: number; spread?: number | null};
 
-/// At an edge of the chart, `row` marks away from it.
+/// At an edge of the chart, with room for `row` other marks between.
 export interface Edge {
   edge: 'top' | 'bottom';
   row: number;
@@ -31,7 +31,7 @@ export function paint(plot: uPlot, layers: Layer[]): void {
   ctx.restore();
 }
 
-const placed = (plot: uPlot, value: number | null, scale: 'x' | 'y'): number | null =>
+const toCanvas = (plot: uPlot, value: number | null, scale: 'x' | 'y'): number | null =>
   value === null || (plot.scales[scale]!.distr === 3 && value <= 0) ? null : plot.valToPos(value, scale, true);
 
 function line(plot: uPlot, {x, y, color, alpha, width, dash}: Extract<Layer, {kind: 'line'}>, unit: number): void {
@@ -40,8 +40,8 @@ function line(plot: uPlot, {x, y, color, alpha, width, dash}: Extract<Layer, {ki
   let last: [number, number] | null = null;
   let connected = false;
   for (let i = 0; i < x.length; ++i) {
-    const px = placed(plot, x[i]!, 'x');
-    const py = placed(plot, y[i] ?? null, 'y');
+    const px = toCanvas(plot, x[i]!, 'x');
+    const py = toCanvas(plot, y[i] ?? null, 'y');
     if (px === null || py === null) {
       if (last && !connected) dot(ctx, last, width * unit);
       last = null;
@@ -60,7 +60,7 @@ function line(plot: uPlot, {x, y, color, alpha, width, dash}: Extract<Layer, {ki
   ctx.stroke();
 }
 
-// A value without neighbours would leave nothing on the canvas.
+// A line of one point would be invisible.
 function dot(ctx: CanvasRenderingContext2D, [x, y]: [number, number], radius: number): void {
   ctx.moveTo(x + radius, y);
   ctx.arc(x, y, radius, 0, 2 * Math.PI);
@@ -77,9 +77,9 @@ function band(plot: uPlot, {x, low, high, color}: Extract<Layer, {kind: 'band'}>
     open = [];
   };
   for (let i = 0; i < x.length; ++i) {
-    const px = placed(plot, x[i]!, 'x');
-    const top = placed(plot, high[i] ?? null, 'y');
-    const bottom = low[i] == null ? null : (placed(plot, low[i]!, 'y') ?? floor);
+    const px = toCanvas(plot, x[i]!, 'x');
+    const top = toCanvas(plot, high[i] ?? null, 'y');
+    const bottom = low[i] == null ? null : (toCanvas(plot, low[i]!, 'y') ?? floor);
     if (px === null || top === null || bottom === null) close();
     else open.push([px, bottom, top]);
   }
@@ -94,9 +94,9 @@ const atEdge = (bbox: uPlot.BBox, {edge, row}: Edge, size: number): number =>
 
 function mark(plot: uPlot, {shape, x, y, color, size, spread}: Extract<Layer, {kind: 'mark'}>, unit: number): void {
   const {ctx, bbox} = plot;
-  const px = placed(plot, x, 'x');
+  const px = toCanvas(plot, x, 'x');
   const r = size * unit;
-  const py = typeof y === 'number' ? placed(plot, y, 'y') : atEdge(bbox, y, 2 * r + 3 * unit);
+  const py = typeof y === 'number' ? toCanvas(plot, y, 'y') : atEdge(bbox, y, 2 * r + 3 * unit);
   if (px === null || py === null) return;
   ctx.globalAlpha = 1;
   ctx.setLineDash([]);
@@ -104,8 +104,8 @@ function mark(plot: uPlot, {shape, x, y, color, size, spread}: Extract<Layer, {k
   ctx.lineWidth = 1.5 * unit;
   ctx.beginPath();
   if (spread && typeof y === 'number') {
-    const top = placed(plot, y + spread, 'y');
-    const bottom = placed(plot, y - spread, 'y');
+    const top = toCanvas(plot, y + spread, 'y');
+    const bottom = toCanvas(plot, y - spread, 'y');
     if (top !== null && bottom !== null && bottom - top > 2 * r) {
       ctx.moveTo(px, top);
       ctx.lineTo(px, py - r);

@@ -1,5 +1,5 @@
-// One chart on the page: axes, zoom and the values under the pointer are uPlot's, what is inside is painted by paint.ts.
-// It is drawn when it first comes near the window, and follows its container's width.
+// A chart: uPlot does axes, zoom and pointer, paint.ts the contents. It is drawn when it first comes near the window, and
+// follows the width of its container.
 import uPlot from 'uplot';
 import {el} from './dom';
 import {paint, type Layer} from './paint';
@@ -14,8 +14,8 @@ export interface Scale {
   labels: (ticks: number[], width: number) => string[];
 }
 
-/// A line that can be read off: the tip shows `text(i)` of the point nearest to the pointer.
-export interface Readable {
+/// A line in the tooltip, which shows `text(i)` for the point nearest to the pointer.
+export interface TooltipLine {
   label: string;
   color: string;
   x: number[];
@@ -27,11 +27,11 @@ export interface Drawing {
   x: Scale;
   y: Scale;
   layers: Layer[];
-  readable: Readable[];
+  tooltip: TooltipLine[];
   largestFirst: boolean;
-  at: (x: number) => string;  // the tip's first line, for the x of a value
-  says: string;               // for those who can't see it
-  empty: string;              // shown instead when there is nothing to draw; "" when there is
+  at: (x: number) => string;  // the tooltip's first line
+  description: string;        // for screen readers
+  empty: string;              // shown instead of the chart; "" if there is something to draw
   onSelect: (x: [number, number], y: [number, number]) => void;
   onReset: () => void;
 }
@@ -52,7 +52,7 @@ const byElement = new WeakMap<Element, Plot>();
 
 onThemeChange(() => all.forEach((plot) => plot.refresh()));
 
-/// Draws every chart, also those that nobody has scrolled to, at the width of a page.
+/// Draws all charts, also those not yet seen, at the width of a printed page.
 export function drawForPaper(onPaper: boolean): void {
   for (const plot of all) plot.print(onPaper);
 }
@@ -67,7 +67,7 @@ export class Plot {
   private seen = false;
   private onPaper = false;
 
-  /// `draw` is asked for a new drawing at each refresh.
+  /// Calls `draw` at each refresh. With `keepY`, dragging zooms the y axis, too.
   constructor(private readonly draw: () => Drawing, private readonly keepY: boolean) {
     this.element.append(this.canvas, this.notice, this.tip);
     all.add(this);
@@ -96,7 +96,7 @@ export class Plot {
     const drawing = (this.drawing = this.draw());
     this.notice.hidden = drawing.empty === '';
     this.notice.textContent = drawing.empty;
-    this.canvas.setAttribute('aria-label', drawing.says);
+    this.canvas.setAttribute('aria-label', drawing.description);
     if (this.chart && before?.x.log === drawing.x.log && before.y.log === drawing.y.log) {
       this.chart.setData(this.frame());
     } else {
@@ -120,7 +120,7 @@ export class Plot {
     return this.onPaper ? paperWidth : this.element.clientWidth;
   }
 
-  // What uPlot itself knows of the data: two corners without values. Ranges and lines come from the drawing.
+  // uPlot gets two points without values; the ranges and lines come from the drawing.
   private frame(): uPlot.AlignedData {
     return [[this.drawing!.x.min, this.drawing!.x.max], [null, null]];
   }
@@ -196,7 +196,7 @@ export class Plot {
     const {left = -1} = plot.cursor;
     this.tip.hidden = left < 0 || this.drawing!.empty !== '';
     if (this.tip.hidden) return;
-    const rows = this.drawing!.readable.flatMap((line) => {
+    const rows = this.drawing!.tooltip.flatMap((line) => {
       const i = nearest(plot, line, left);
       return i === null ? [] : [{line, i, value: line.y[i] ?? null}];
     });
@@ -218,8 +218,8 @@ export class Plot {
   }
 }
 
-// The index of the value nearest to the pointer, if one is within reach of it.
-function nearest(plot: uPlot, line: Readable, left: number): number | null {
+// The index of the value nearest to the pointer, or null if none is near.
+function nearest(plot: uPlot, line: TooltipLine, left: number): number | null {
   let best: number | null = null;
   let distance = Math.max(24, plot.over.clientWidth / 20);
   for (let i = 0; i < line.x.length; ++i) {

@@ -1,4 +1,4 @@
-// On paper: light, every chart drawn, every fold open; afterwards all as before.
+// Printing: the light theme, all charts drawn, folds opened; afterwards as before.
 import {drawForPaper} from './plot';
 import {openFolds} from './runs';
 import {setOnPaper} from './theme';

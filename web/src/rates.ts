@@ -1,10 +1,10 @@
-// Score against learning rate: the mean of the selection metric with its ±2 std band, beside the paper's values.
+// The selection metric against the learning rate: its mean with a band of ±2 std, and the paper's values.
 import {mainRate, type Choices} from './choices';
 import type {Color} from './colors';
 import type {Optimizer, Rate, Section} from './data';
 import {metricName, metricNumber, rate} from './format';
 import type {Layer} from './paint';
-import type {Drawing, Readable} from './plot';
+import type {Drawing, TooltipLine} from './plot';
 import {isDark} from './theme';
 import {linearTicks, logTicks, tickLabels} from './ticks';
 
@@ -16,7 +16,7 @@ interface Shown {
 const ratesOf = (optimizers: Optimizer[]): number[] =>
   [...new Set(optimizers.flatMap(({rates}) => rates.map(({lr}) => lr)))].filter((lr) => lr > 0).sort((a, b) => a - b);
 
-/// Worth a chart: some optimizer has a score, and there are at least two rates.
+/// Whether there is a chart: at least two rates, and a value at one of them.
 export const hasRates = (section: Section): boolean =>
   ratesOf(section.optimizers).length > 1 && section.optimizers.some(({rates}) => rates.some(({mean}) => mean !== null));
 
@@ -46,7 +46,7 @@ function layersOf(shown: Shown[], largerIsBetter: boolean): Layer[] {
   return [...bands, ...lines, ...marks, ...crosses(shown, largerIsBetter)];
 }
 
-// At the worse edge, one above the other where several optimizers diverged at one rate.
+// At the edge on the worse side; crosses of the same rate are stacked.
 function crosses(shown: Shown[], largerIsBetter: boolean): Layer[] {
   const taken = new Map<number, number>();
   const edge = largerIsBetter ? 'bottom' : 'top';
@@ -57,13 +57,13 @@ function crosses(shown: Shown[], largerIsBetter: boolean): Layer[] {
   }));
 }
 
-// From the best value as far as the median of the optimizers' rates: what is far worse would flatten the rest.
+// The best 60 % of the values; much worse ones would flatten the rest.
 function nearBest(values: number[], largerIsBetter: boolean): number[] {
   const sorted = [...values].sort((a, b) => (largerIsBetter ? b - a : a - b));
   return sorted.slice(0, Math.max(2, Math.ceil(sorted.length * 0.6)));
 }
 
-function room(shown: Shown[], section: Section, best: boolean, log: boolean): [number, number] {
+function yRange(shown: Shown[], section: Section, best: boolean, log: boolean): [number, number] {
   const rates = shown.flatMap(({optimizer}) => optimizer.rates);
   const means = rates.flatMap(({mean, paper}) => [mean, paper?.mean ?? null]).filter((v): v is number => v !== null && (!log || v > 0));
   const edges = best ? [] : rates.flatMap(({mean, twoStd}) => (mean === null ? [] : [mean - (twoStd ?? 0), mean + (twoStd ?? 0)]));
@@ -76,7 +76,7 @@ function room(shown: Shown[], section: Section, best: boolean, log: boolean): [n
   return [low - pad, section.selectedBy.endsWith('accuracy') ? Math.min(high + pad, 100.5) : high + pad];
 }
 
-// Every rate where there is room, else the powers of ten.
+// All rates if there is room, else the powers of ten.
 function rateLabels(ticks: number[], width: number): string[] {
   const crowded = ticks.length * 48 > width;
   return ticks.map((tick) => (crowded && !Number.isInteger(Number(Math.log10(tick).toFixed(9))) ? '' : rate(tick)));
@@ -98,23 +98,23 @@ export function drawRates(section: Section, choices: Choices, colors: Map<string
   const rates = ratesOf(section.optimizers);
   const zoom = typeof choices.rateZoom === 'object' ? choices.rateZoom : null;
   const [xMin, xMax] = zoom?.x ?? [(rates[0] ?? 1) / 1.4, (rates.at(-1) ?? 1) * 1.4];
-  const [yMin, yMax] = zoom?.y ?? room(shown, section, choices.rateZoom === 'best', log);
+  const [yMin, yMax] = zoom?.y ?? yRange(shown, section, choices.rateZoom === 'best', log);
   return {
     x: {log: true, min: xMin, max: xMax, label: 'learning rate', ticks: (min, max) => rates.filter((r) => r >= min && r <= max), labels: rateLabels},
     y: {log, min: yMin, max: yMax, label: '', ticks: log ? logTicks : linearTicks, labels: tickLabels},
     layers: layersOf(shown, section.largerIsBetter),
-    readable: shown.map(({optimizer, color}): Readable => ({
+    tooltip: shown.map(({optimizer, color}): TooltipLine => ({
       label: optimizer.name,
       color,
       x: optimizer.rates.map(({lr}) => lr),
-      // A rate without a value still has something to say.
+      // Diverged rates are in the tooltip, too.
       y: optimizer.rates.map((r) => r.mean ?? (diverged(r) ? (section.largerIsBetter ? -Infinity : Infinity) : null)),
       text: (i) => text(metric, optimizer.rates[i]!),
     })),
     largestFirst: section.largerIsBetter,
     at: (x) => `rate ${rate(x)}`,
-    says: `${metricName(metric)} against learning rate. ` + shown.map(({optimizer}) => bestOf(optimizer, metric)).join('; '),
-    empty: shown.length > 0 ? '' : 'Every optimizer is switched off.',
+    description: `${metricName(metric)} against learning rate. ` + shown.map(({optimizer}) => bestOf(optimizer, metric)).join('; '),
+    empty: shown.length > 0 ? '' : 'All optimizers are hidden.',
     onSelect: (x, y) => choices.change((c) => (c.rateZoom = {x, y})),
     onReset: () => choices.change((c) => (c.rateZoom = null)),
   };
@@ -122,5 +122,5 @@ export function drawRates(section: Section, choices: Choices, colors: Map<string
 
 function bestOf(optimizer: Optimizer, metric: string): string {
   const picked = mainRate(optimizer);
-  return picked ? `${optimizer.name} is judged at ${rate(picked.lr)}: ${text(metric, picked)}` : `${optimizer.name} has no rates`;
+  return picked ? `${optimizer.name} at ${rate(picked.lr)}: ${text(metric, picked)}` : `${optimizer.name} has no rates`;
 }

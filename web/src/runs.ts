@@ -1,13 +1,13 @@
-// The list of runs by optimizer: each opens to its result and configuration, which are built when first opened.
+// The list of runs by optimizer. Each run opens to its result and configuration, which are built when first opened.
 import {colored, scrolling} from './blocks';
 import type {Color} from './colors';
 import type {Run, Section} from './data';
 import {el, fill, keyed} from './dom';
 import {metricName, metricNumber, plural, rate, short, tally} from './format';
 
-const fewRuns = 12;  // as many are shown without opening their optimizer
+const fewRuns = 12;  // up to this many runs are shown without opening their optimizer
 
-/// A fold whose inside is built when it is opened.
+/// A <details> element whose body is built when it is opened.
 class Fold {
   readonly summary = el('summary');
   readonly body = el('div', {class: 'fold'});
@@ -30,9 +30,9 @@ class Group extends Fold {
 
 const folds = new WeakMap<Element, Fold>();
 
-const manyRuns = 30;  // on paper, only the lists of so many or more runs: the rest would fill a book
+const manyRuns = 30;  // with this many runs or more, only the list is printed
 
-/// Opens the folds for paper, and afterwards closes those that were closed.
+/// Opens the folds for printing, and afterwards closes those that were closed.
 export function openFolds(onPaper: boolean): void {
   const open = (details: HTMLDetailsElement): void => {
     if (details.open) return;
@@ -52,7 +52,7 @@ export function openFolds(onPaper: boolean): void {
   }
 }
 
-const orderly = ['waiting', 'running', 'done', 'diverged', 'interrupted'];
+const normalStatuses = ['waiting', 'running', 'done', 'diverged', 'interrupted'];
 
 export class RunList {
   readonly element = el('div', {class: 'runs'});
@@ -65,7 +65,7 @@ export class RunList {
   }
 
   update(section: Section, colors: Map<string, Color>): void {
-    const broken = section.runs.filter(({status}) => !orderly.includes(status));
+    const broken = section.runs.filter(({status}) => !normalStatuses.includes(status));
     this.broken.hidden = broken.length === 0;
     fill(this.broken, broken.map(({name, status, message}) => [name, status, message]), () => broken.map(({name, status, message}) =>
       el('li', {}, statusBadge(status), ' ', el('strong', {}, name), message ? `: ${message}` : '')));
@@ -102,7 +102,7 @@ function fillGroup(group: Group, runs: Run[], metric: string): void {
   });
 }
 
-/// A run's status; the shape says it too.
+/// A run's status as a word and a shape.
 function statusBadge(status: string): HTMLElement {
   const shapes: Record<string, string> = {done: '●', running: '◐', waiting: '○', interrupted: '◌', diverged: '▲', failed: '✕'};
   return el('span', {class: `status ${Object.hasOwn(shapes, status) ? status : 'unknown'}`},
@@ -120,7 +120,7 @@ function details(run: Run): HTMLElement[] {
   if (last.length > 0) lists.append(pairs(`Last of ${plural(run.series.get('step')!.length, 'evaluation')}`, last));
   if (lists.children.length > 0) parts.push(lists);
   if (run.config) parts.push(el('h5', {}, 'Configuration'), scrolling(`Configuration of ${run.name}`, el('pre', {}, run.config)));
-  return parts.length > 0 ? parts : [el('p', {class: 'note'}, 'This run has left no record.')];
+  return parts.length > 0 ? parts : [el('p', {class: 'note'}, 'This run has no record.')];
 }
 
 function pairs(title: string, values: [string, unknown][]): HTMLElement {

@@ -1,5 +1,5 @@
 // One section: summary, charts, stability, tables and runs of a task. It is updated in place, so that a live page keeps
-// focus, zoom and what is open.
+// focus, zoom and open folds.
 import {blockElement} from './blocks';
 import {Choices} from './choices';
 import type {Color} from './colors';
@@ -13,7 +13,7 @@ import {drawRates, hasDiverged, hasPaper, hasRates} from './rates';
 import {RunList} from './runs';
 import {hasStability, stabilityKey, stabilityTable} from './stability';
 
-/// A part with a heading, hidden while it has nothing to show.
+/// A part with a heading, hidden while it is empty.
 class Part {
   readonly body = el('div', {class: 'part-body'});
   readonly note = el('p', {class: 'note'});
@@ -78,7 +78,7 @@ export class SectionView {
     this.choices.onChange(() => this.redraw());
   }
 
-  /// The parts that have something to show, for the table of contents.
+  /// The visible parts, for the table of contents.
   parts(): {id: string; title: string}[] {
     return [this.curves, this.rates, this.diagnostics, this.stability, this.tables, this.runs].filter((part) => !part.element.hidden);
   }
@@ -103,12 +103,12 @@ export class SectionView {
     this.rates.show(hasRates(section), ratesNote(section));
 
     this.figuresFor(this.diagnosticGrid, this.diagnosticFigures, diagnostics);
-    this.diagnostics.show(diagnostics.length > 0, 'Where eps decides most steps, an adaptive optimizer is little more than momentum.');
+    this.diagnostics.show(diagnostics.length > 0, 'Where eps sets the scale of most weights, an optimizer is little more than momentum.');
 
     const stable = hasStability(section);
     fill(this.stability.body, [stable, stabilityKey(section), [...colors]], () => (stable ? [stabilityTable(section, colors)] : []));
-    this.stability.show(stable, 'FAILED: a run diverged; NOISY: an entry of a gradient above 10; STABLE: neither. Below it the largest entry seen. ' +
-      'Spikes: evaluations / steps above 10, mean over seeds. A frame marks the picked rate.');
+    this.stability.show(stable, 'FAILED: a run diverged. NOISY: a gradient had an entry above 10. STABLE: neither. max: the largest entry. ' +
+      'spikes: evaluations / steps with an entry above 10, mean over seeds. Framed: the picked rate.');
 
     fill(this.tables.body, [section.blocks, [...colors]], () => section.blocks.map((block) => blockElement(block, 4, colors)));
     this.tables.show(section.blocks.length > 0, '');
@@ -141,7 +141,7 @@ export class SectionView {
 
 function curvesNote(section: Section): string {
   const smoothing = section.smoothing < 1 ? `, smoothed (weight ${section.smoothing} for the new value)` : '';
-  const cut = section.cutEpochs > 0 ? ` The first ${plural(section.cutEpochs, 'epoch')} are left out.` : '';
+  const cut = section.cutEpochs > 0 ? ` Without the first ${plural(section.cutEpochs, 'epoch')}.` : '';
   return `Bold: mean over seeds at the picked rate${smoothing}; faded: single seeds.${cut}`;
 }
 

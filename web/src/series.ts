@@ -1,4 +1,4 @@
-// From the runs of one rate to the lines of a chart: a line a seed, and their smoothed mean.
+// Turns the runs of one rate into the lines of a chart: one for each seed, and their smoothed mean.
 import type {Run, Values} from './data';
 import type {Axis} from './choices';
 
@@ -14,7 +14,7 @@ interface Point {
   y: number | null;
 }
 
-const endedBadly = (run: Run): boolean => run.status === 'diverged' || run.status === 'failed';
+const divergedOrFailed = (run: Run): boolean => run.status === 'diverged' || run.status === 'failed';
 
 function pointsOf(run: Run, metric: string, axis: Axis): Point[] {
   const y = run.series.get(metric);
@@ -36,11 +36,11 @@ export function seedLines(runs: Run[], metric: string, axis: Axis, cutEpochs: nu
   return runs.map((run) => toLine(afterCut(pointsOf(run, metric, axis), cutEpochs))).filter((line) => line.x.length > 0);
 }
 
-/// The mean over the runs that have come as far, with exponential smoothing (`weight` is the new value's) from the first
-/// value shown. It ends where a run diverged or failed: a mean over the survivors would flatter.
+/// The mean over the runs that reached each step, exponentially smoothed from the first value shown (`weight` is that of
+/// the new value). It ends where a run diverged or failed: a mean over the remaining runs would be too good.
 export function meanLine(runs: Run[], metric: string, axis: Axis, cutEpochs: number, weight: number): Line {
   const all = runs.map((run) => ({run, points: pointsOf(run, metric, axis)}));
-  const end = Math.min(...all.filter(({run}) => endedBadly(run)).map(({points}) => points.at(-1)?.step ?? 0));
+  const end = Math.min(...all.filter(({run}) => divergedOrFailed(run)).map(({points}) => points.at(-1)?.step ?? 0));
   const byStep = new Map<number, Point[]>();
   for (const {points} of all) {
     for (const point of points) {
@@ -68,7 +68,7 @@ function smooth(points: Point[], weight: number): Point[] {
   });
 }
 
-/// The smallest and largest value; of many values, without the outermost hundredth at either end.
+/// The smallest and largest value; of 500 or more values, without the outermost 1 % at either end.
 export function bulk(values: number[]): [number, number] | null {
   if (values.length === 0) return null;
   const sorted = Float64Array.from(values).sort();

@@ -1,4 +1,4 @@
-// The stability table as a heat map: colour, shape and word say the same.
+// The stability table as a heat map; each cell has a colour, a shape and a word.
 import {colored, scrolling} from './blocks';
 import type {Color} from './colors';
 import type {Rate, Section, Stability} from './data';
@@ -10,7 +10,7 @@ const shapes: Record<Stability, string> = {STABLE: '●', NOISY: '▲', FAILED: 
 export const hasStability = (section: Section): boolean =>
   section.optimizers.some(({rates}) => rates.some(({stability}) => stability !== null));
 
-/// What the table shows, for noticing a change.
+/// Changes when the table must be rebuilt.
 export const stabilityKey = (section: Section): unknown =>
   section.optimizers.map(({name, picked, rates}) => [name, picked, rates.map(({runs, ...rest}) => [runs.length, rest])]);
 

@@ -1,4 +1,4 @@
-// Light or dark: the system's choice until the reader makes one, which lasts as long as the page. Paper is always light.
+// The theme: the system's until the reader chooses one for this page. Printing is always light.
 import {el} from './dom';
 
 const system = matchMedia('(prefers-color-scheme: dark)');

@@ -1,6 +1,6 @@
-// Where an axis has its marks, and what they say.
+// The ticks of an axis and their labels.
 
-/// Round numbers from min to max, about `count` of them.
+/// About `count` round numbers from min to max.
 export function linearTicks(min: number, max: number, count: number): number[] {
   const rough = (max - min) / Math.max(1, count);
   if (!(rough > 0)) return [min];
@@ -11,7 +11,7 @@ export function linearTicks(min: number, max: number, count: number): number[] {
   return ticks;
 }
 
-/// Powers of ten, with 2 and 5 between them where there is room; linear marks within less than a decade.
+/// Powers of ten, with 2 and 5 times them if there is room; linear ticks below one decade.
 export function logTicks(min: number, max: number, count: number): number[] {
   const decades = Math.log10(max / min);
   if (decades < 1) return linearTicks(min, max, count).filter((tick) => tick > 0);
@@ -28,7 +28,7 @@ export function logTicks(min: number, max: number, count: number): number[] {
   return ticks;
 }
 
-/// Evenly spaced marks have equally many decimals.
+/// Evenly spaced ticks get the same number of decimals.
 export function tickLabels(ticks: number[]): string[] {
   const gaps = ticks.slice(1).map((tick, i) => tick - ticks[i]!);
   const even = gaps.every((gap) => Math.abs(gap - gaps[0]!) < Math.abs(gap) * 1e-6);

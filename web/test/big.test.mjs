@@ -1,4 +1,4 @@
-// A report of 210 runs with 300 evaluations each: it opens, draws and stays small. How fast is printed, not judged.
+// A report of 210 runs with 300 evaluations each opens, draws and stays small. Times are printed, not tested.
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {drawAll, figure, isBlank, launch, openReport, pixels} from './browser.mjs';

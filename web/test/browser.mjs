@@ -1,4 +1,4 @@
-// A Chromium for the tests, and what several of them look at.
+// Chromium for the tests, and helpers.
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -11,7 +11,7 @@ export const launch = () => chromium.launch({
   args: process.getuid() === 0 ? ['--no-sandbox'] : [],
 });
 
-/// A page, with all it said on the console and all that it asked for beside itself.
+/// A page with its console messages and its requests.
 export async function open(browser, url, options = {}) {
   const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
   const page = await context.newPage();
@@ -24,7 +24,7 @@ export async function open(browser, url, options = {}) {
   return {page, complaints, requests, close: () => context.close()};
 }
 
-/// The document as a report file on disk, opened as a reader would.
+/// Opens the document as a report file on disk.
 export async function openReport(browser, document, options) {
   const directory = mkdtempSync(join(tmpdir(), 'lehi-web-'));
   const file = join(directory, 'report.html');
@@ -38,7 +38,7 @@ export async function openReport(browser, document, options) {
 
 export const figure = (page, section, metric, part = 'curves') => page.locator(`[id="${section}-${part}"] figure[data-metric="${metric}"]`);
 
-// The canvas's pixels, read from a copy: reading the canvas itself makes Chromium complain.
+// The pixels of a canvas, read from a copy: Chromium warns about reading the canvas itself.
 const readCanvas = (canvas) => {
   const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
   copy.drawImage(canvas, 0, 0);
@@ -54,7 +54,7 @@ async function drawnCanvas(chart) {
   return chart.locator('canvas');
 }
 
-/// How many pixels of a chart have each of the colours (as "#rrggbb"), within a few steps.
+/// The number of pixels of each colour ("#rrggbb") in a chart, with a small tolerance.
 export async function pixels(chart, colors) {
   const data = await (await drawnCanvas(chart)).evaluateHandle(readCanvas);
   return data.evaluate((bytes, names) => Object.fromEntries(names.map((name) => {
@@ -67,16 +67,16 @@ export async function pixels(chart, colors) {
   })), colors);
 }
 
-/// The drawing as a text, for noticing a change.
+/// The drawing as a string, to detect changes.
 export const drawing = async (chart) => (await drawnCanvas(chart)).evaluate((canvas) => canvas.toDataURL());
 
-/// Whether nothing is on a canvas.
+/// Whether a canvas is empty.
 export async function isBlank(canvas) {
   const data = await canvas.evaluateHandle(readCanvas);
   return data.evaluate((bytes) => !bytes.some((value) => value !== 0));
 }
 
-/// Brings every chart near the window, so that all are drawn.
+/// Scrolls to every chart, so that all are drawn.
 export async function drawAll(page) {
   for (const chart of await page.locator('.plot').all()) {
     if (!(await chart.isVisible())) continue;

@@ -1,4 +1,4 @@
-// What the reader can change in the charts, by mouse and by keyboard.
+// The controls of the charts, by mouse and by keyboard.
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {drawing, figure, launch, openReport, pixels} from './browser.mjs';
@@ -32,7 +32,7 @@ async function drag(from, to) {
   await page.mouse.move(0, 0);
 }
 
-withPage('a button of the legend takes its optimizer out of every chart, and back', async () => {
+withPage('a button of the legend hides its optimizer in every chart, and shows it again', async () => {
   const rates = figure(page, 'mnist-paper', 'validation_accuracy', 'rates');
   assert.ok((await pixels(rates, [red]))[red] > 0);
   const before = await drawing(chart);
@@ -113,7 +113,7 @@ withPage('scores near the best', async () => {
   assert.notEqual(await drawing(rates), before);
 });
 
-withPage('the pointer reads off values: the smoothed mean of the seeds', async () => {
+withPage('the tooltip shows the smoothed mean of the seeds', async () => {
   const {runs, optimizers, smoothing, cut_epochs} = realisticReport().sections[0];
   const own = optimizers.find(({name}) => name === 'adam');
   const seeds = own.rates[own.picked].runs.map((i) => runs[i].series);

@@ -1,4 +1,4 @@
-// Data documents for the tests, made the same each time: a realistic study, a large one, and odd ones.
+// Reproducible data documents for the tests: a realistic study, a large one, and unusual ones.
 import {readFileSync} from 'node:fs';
 
 /// A report file, as the program writes it.
@@ -22,7 +22,7 @@ const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
 const std = (values) => Math.sqrt(values.reduce((a, v) => a + (v - mean(values)) ** 2, 0) / Math.max(1, values.length - 1));
 
 const rates = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1];
-// The rate where each does best, how low its loss gets (relative), and the passes of a step.
+// The best rate of each, its lowest loss (relative), its speed, and the passes of a step.
 const kinds = {
   lehi: {best: 3e-2, floor: 1.0, speed: 1.1, forward: 1, backward: 2, eps: 0.9},
   lehibrid: {best: 3e-2, floor: 0.96, speed: 1.3, forward: 1, backward: 2, eps: 0.7},
@@ -194,7 +194,7 @@ export function bigReport() {
 
 export const attack = '<script>window.attacked = true</script><img src=x onerror="window.attacked = true">';
 
-/// The attack in place of every text but ids, types and statuses that decide what is shown.
+/// Appends the attack to every string except ids and types that decide what is shown.
 export function hostileReport() {
   const keep = new Set(['id', 'type', 'metric', 'selected_by', 'stability']);
   const poison = (value, key) => {
@@ -212,7 +212,7 @@ export function hostileReport() {
 const nulls = (value) => (Array.isArray(value) ? value.map(nulls)
   : typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).map(([name, item]) => [name, nulls(item)])) : null);
 
-/// What a page may meet: none of it may break it.
+/// Unusual documents; none may break the page.
 export function oddReports() {
   const waiting = {name: 'a', optimizer: 'lehi', lr: 0.01, seed: 0, status: 'waiting', message: '', config: '', result: {}, forward_per_step: null,
     backward_per_step: null, series: {step: []}};

@@ -1,4 +1,4 @@
-// A report that the program itself wrote: LEHI_REPORT_HTML=FILE.
+// A report written by the program: LEHI_REPORT_HTML=FILE.
 import assert from 'node:assert/strict';
 import {resolve} from 'node:path';
 import {test} from 'node:test';
@@ -7,7 +7,7 @@ import {drawAll, isBlank, launch, open} from './browser.mjs';
 
 const file = process.env.LEHI_REPORT_HTML;
 
-test('the given report opens without a complaint, asks for nothing, and draws its charts', {skip: !file && 'no LEHI_REPORT_HTML'}, async () => {
+test('the given report opens without warnings or requests, and draws its charts', {skip: !file && 'no LEHI_REPORT_HTML'}, async () => {
   const browser = await launch();
   try {
     const {page, complaints, requests} = await open(browser, pathToFileURL(resolve(file)).href);

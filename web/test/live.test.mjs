@@ -35,7 +35,7 @@ after(async () => {
   await end();
 });
 
-test('new data is drawn, the reader\'s choices stay, a server that is gone is reported, and found again', async () => {
+test('new data is drawn, the reader\'s choices are kept, a lost server is reported and found again', async () => {
   const {page, complaints, requests, close} = await open(browser, `http://127.0.0.1:${address}/`, {colorScheme: 'light'});
   const chart = figure(page, 'mnist-paper', 'train_loss');
   const section = page.locator('#mnist-paper');
@@ -69,7 +69,7 @@ test('new data is drawn, the reader\'s choices stay, a server that is gone is re
 
   await end();
   await page.locator('.live.gone').waitFor({timeout: 20000});
-  assert.match(await page.locator('.live').textContent(), /^The server is gone; this is from \d\d:\d\d:\d\d\. Trying again\.$/);
+  assert.match(await page.locator('.live').textContent(), /^The server does not respond; data from \d\d:\d\d:\d\d\. Retrying\.$/);
   study = {...study, live: false};
   await begin(address);
   await page.getByText(/^finished, updated/).waitFor({timeout: 20000});

@@ -1,4 +1,4 @@
-// What a report file shows, and that it needs nothing but itself.
+// A report file: what it shows, and that it makes no requests.
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 import {drawAll, figure, isBlank, launch, open, openReport, pixels} from './browser.mjs';
@@ -13,7 +13,7 @@ let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
 
-test('a report opens from disk without a complaint and without a request', async () => {
+test('a report opens from disk without warnings and without requests', async () => {
   const {page, complaints, requests, close} = await openReport(browser, realisticReport());
   await drawAll(page);
   assert.equal(await page.title(), "The paper's tasks, measured again");
@@ -43,7 +43,7 @@ test('charts are drawn when they come near the window, not before', async () => 
   await close();
 });
 
-test('tables have the numbers of the data, numbers on the right', async () => {
+test('tables show the data, numbers aligned right', async () => {
   const study = realisticReport();
   const {page, close} = await openReport(browser, study);
   const {rows} = study.sections[1].summary[1];
@@ -55,7 +55,7 @@ test('tables have the numbers of the data, numbers on the right', async () => {
   await close();
 });
 
-test('the heat map says in words what its colours say', async () => {
+test('the heat map shows the stability in words, too', async () => {
   const study = realisticReport();
   const {page, close} = await openReport(browser, study);
   for (const {id, optimizers} of study.sections) {
@@ -87,7 +87,7 @@ test('a run opens to its result and configuration; a damaged one is listed with 
   await close();
 });
 
-test('hostile texts are shown, never run', async () => {
+test('hostile strings are shown, never executed', async () => {
   const {page, complaints, requests, close} = await openReport(browser, hostileReport());
   await drawAll(page);
   for (const summary of await page.locator('.group-of-runs > summary').all()) await summary.click();
@@ -114,14 +114,14 @@ for (const [name, document] of Object.entries(oddReports())) {
   });
 }
 
-test('a file without data says so', async () => {
+test('a file without data shows an error', async () => {
   const {page, complaints, close} = await open(browser, new URL('../dist/report.html', import.meta.url).href);
   assert.match(await page.locator('.notice').textContent(), /damaged or missing/);
   assert.deepEqual(complaints, []);
   await close();
 });
 
-test('light and dark: the system decides, the button changes it', async () => {
+test('light and dark: the system\'s theme is the default, the button changes it', async () => {
   const {page, close} = await openReport(browser, realisticReport(), {colorScheme: 'dark'});
   const chart = figure(page, 'mnist-paper', 'train_loss');
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -173,7 +173,7 @@ test('no horizontal scroll at 380 px', async () => {
   }
 });
 
-test('on paper: light, every chart, runs open, no controls; then as before', async () => {
+test('printing: light, every chart, runs open, no controls; then as before', async () => {
   const {page, complaints, close} = await openReport(browser, realisticReport(), {colorScheme: 'dark'});
   await page.emulateMedia({media: 'print', colorScheme: 'dark'});
   const last = figure(page, 'protein-paper', 'grad_inf_norm', 'diagnostics');

@@ -9,6 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/report.h"
 #include "report/document.h"
+#include "report/format.h"
 #include "study/comparison.h"
 #include "train/json_file.h"
 

@@ -18,7 +18,7 @@
 #include "distributed/store.h"
 #include "files/files.h"
 #include "lehi/runtime.h"
-#include "report/document.h"
+#include "report/format.h"
 #include "study/mpi_launcher.h"
 #include "study/study_toml.h"
 #include "train/task_data.h"

@@ -8,8 +8,8 @@
 namespace lehi::plot {
 namespace {
 
-// Colours whose lightness differs as well, so that they survive a grey print and most colour-blindness.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 13> by_optimizer = {{
+// The colours differ in lightness, too, for greyscale prints and colour-blind readers.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> optimizer_colours = {{
     {"lehi", "#1a9641"},
     {"lehibrid", "#7b3294"},
     {"adam", "#d7191c"},
@@ -25,11 +25,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> by_optim
     {"rmsprop", "#999999"},
 }};
 
-// Okabe and Ito (2008), without the yellow that white paper swallows.
-constexpr std::array<std::string_view, 7> distinct = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                      "#56b4e9", "#e69f00", "#000000"};
+// Okabe and Ito (2008), without yellow, which is hard to see on white.
+constexpr std::array<std::string_view, 7> palette_colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                             "#56b4e9", "#e69f00", "#000000"};
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> by_display = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> display_names = {{
     {"lehi", "LEHI"},
     {"lehibrid", "LEHIBRID"},
     {"adam", "Adam"},
@@ -43,23 +43,23 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> by_displ
     {"sgd", "SGD"},
 }};
 
-// "lehi-gn" of "lehi-gn[mix=max]".
+// "lehi-gn" for "lehi-gn[mix=max]".
 std::string_view base_of(std::string_view variant) { return variant.substr(0, variant.find('[')); }
 
 bool is_known(std::string_view optimizer) {
-  return std::any_of(by_optimizer.begin(), by_optimizer.end(),
+  return std::any_of(optimizer_colours.begin(), optimizer_colours.end(),
                      [&](const auto& entry) { return entry.first == optimizer; });
 }
 
 }  // namespace
 
-std::string palette(std::size_t n) { return std::string(distinct.at(n % distinct.size())); }
+std::string palette(std::size_t n) { return std::string(palette_colours.at(n % palette_colours.size())); }
 
 std::string colour_of(std::string_view optimizer) {
-  for (const auto& [name, colour] : by_optimizer) {
+  for (const auto& [name, colour] : optimizer_colours) {
     if (name == optimizer) return std::string(colour);
   }
-  std::uint32_t hash = 2166136261U;  // FNV-1a: std::hash may differ between builds
+  std::uint32_t hash = 2166136261U;  // FNV-1a; std::hash may differ between builds
   for (const char letter : optimizer) hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619U;
   return palette(hash);
 }
@@ -74,7 +74,7 @@ std::vector<std::string> colours_of(const std::vector<std::string>& optimizers) 
     if (is_known(base) && !is_used(colour_of(base))) colours[i] = colour_of(base);
   }
   for (std::size_t i = 0; i < optimizers.size(); ++i) {
-    for (std::size_t n = 0; colours[i].empty() && n < distinct.size(); ++n) {
+    for (std::size_t n = 0; colours[i].empty() && n < palette_colours.size(); ++n) {
       if (!is_used(palette(n))) colours[i] = palette(n);
     }
     if (colours[i].empty()) colours[i] = colour_of(optimizers[i]);
@@ -84,7 +84,7 @@ std::vector<std::string> colours_of(const std::vector<std::string>& optimizers) 
 
 std::string display_name(std::string_view optimizer) {
   const auto base = base_of(optimizer);
-  for (const auto& [name, display] : by_display) {
+  for (const auto& [name, display] : display_names) {
     if (name == base) return std::string(display).append(optimizer.substr(base.size()));
   }
   return std::string(optimizer);

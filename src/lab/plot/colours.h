@@ -1,4 +1,4 @@
-// The colours of optimizers, the same in every figure.
+// The colours and display names of optimizers, the same in every figure.
 #pragma once
 
 #include <string>
@@ -7,21 +7,21 @@
 
 namespace lehi::plot {
 
-/// LEHI green, LEHIBRID purple, Adam red, AdamW blue, Sophia-G orange, lehi-gn teal; the other presets have one each. A
-/// variant such as "lehi-gn[mix=max]" and any other name has one of a fixed palette, by the letters of its name: two of
-/// them may share it.
+/// LEHI green, LEHIBRID purple, Adam red, AdamW blue, Sophia-G orange, lehi-gn teal; each other preset has its own
+/// colour. Any other name, such as the variant "lehi-gn[mix=max]", gets a palette colour by a hash of the name, so two
+/// names may share one.
 std::string colour_of(std::string_view optimizer);
 
-/// For lines of one figure: the first variant of an optimizer has its colour, and no two share one as long as there are
-/// enough.
+/// The colours of the lines of one figure. The first variant of an optimizer has the optimizer's colour; all colours
+/// differ while the palette suffices.
 std::vector<std::string> colours_of(const std::vector<std::string>& optimizers);
 
-/// The n-th of a palette that colour-blind readers can tell apart, around again after the last; for lines that are no
+/// The n-th colour, cyclically, of a palette that colour-blind readers can distinguish; for lines that are not
 /// optimizers.
 std::string palette(std::size_t n);
 
-/// As the paper writes it: "LEHI", "LEHIBRID", "Adam", "AdamW", "Sophia-G"; so does a variant's begin, and other names
-/// stay as they are.
+/// The paper's spelling: "LEHI", "LEHIBRID", "Adam", "AdamW", "Sophia-G". Options in brackets and other names are kept
+/// unchanged.
 std::string display_name(std::string_view optimizer);
 
 }  // namespace lehi::plot

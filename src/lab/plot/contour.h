@@ -13,12 +13,12 @@ struct Grid {
   std::vector<double> values;  ///< values[j * x.size() + i] at (x[i], y[j])
 };
 
-/// All lines where the function has this value, by marching squares with linear interpolation, joined into as few
-/// polylines as they form; a NaN point separates them, and a closed one ends at its first point. Squares with a corner
-/// that is not finite are left out.
+/// The lines where the function has this value, by marching squares with linear interpolation. The segments are joined
+/// into polylines, separated by NaN points; a closed line ends at its first point. Squares with a corner that is not
+/// finite are skipped.
 Series contour(const Grid& grid, double level);
 
-/// `count` numbers from `low` to `high`, equally far apart in the logarithm. Both positive.
+/// `count` numbers from `low` to `high`, evenly spaced in the logarithm. Both ends must be positive.
 std::vector<double> log_spaced(double low, double high, int count);
 
 }  // namespace lehi::plot

@@ -12,7 +12,7 @@ namespace {
 
 std::string pair_of(Point point) {
   auto y = coordinate(point.y);
-  return coordinate(point.x) + (y[0] == '-' ? "" : " ") + y;  // a sign separates as well as a space
+  return coordinate(point.x) + (y[0] == '-' ? "" : " ") + y;  // a minus sign separates, too
 }
 
 std::string opacity_attribute(std::string_view name, double opacity) {
@@ -69,17 +69,17 @@ std::string marker_data(Marker marker, Point at, double size) {
 
 }  // namespace
 
-std::string text_element(Point at, std::string_view text, const TextStyle& style, std::string_view power) {
+std::string text_element(Point at, std::string_view text, const TextStyle& style, std::string_view superscript) {
   std::string attributes = fmt::format(R"( x="{}" y="{}")", coordinate(at.x), coordinate(at.y));
   if (style.size != TextStyle().size) attributes += fmt::format(" font-size=\"{}\"", coordinate(style.size));
   if (style.anchor == Anchor::middle) attributes += " text-anchor=\"middle\"";
   if (style.anchor == Anchor::end) attributes += " text-anchor=\"end\"";
   if (style.bold) attributes += " font-weight=\"bold\"";
-  if (style.upwards) attributes += fmt::format(" transform=\"rotate(-90 {} {})\"", coordinate(at.x), coordinate(at.y));
+  if (style.vertical) attributes += fmt::format(" transform=\"rotate(-90 {} {})\"", coordinate(at.x), coordinate(at.y));
   std::string raised;
-  if (!power.empty()) {
+  if (!superscript.empty()) {
     raised = fmt::format(R"(<tspan dy="-{}" font-size="{}">{}</tspan>)", coordinate(0.4 * style.size),
-                         coordinate(0.75 * style.size), escape(power));
+                         coordinate(0.75 * style.size), escape(superscript));
   }
   return fmt::format("<text{}>{}{}</text>\n", attributes, escape(text), raised);
 }
@@ -104,7 +104,7 @@ std::string path_data(const Polyline& line) {
 std::string lines_element(const std::vector<Polyline>& lines, const Style& style) {
   std::string data;
   if (style.width > 0.0) {
-    for (const auto& line : lines) data += path_data(simplify(line, 0.03));  // pt: far below what a printer shows
+    for (const auto& line : lines) data += path_data(simplify(line, 0.03));  // pt; less than a printer can show
   }
   if (data.empty()) return "";
   return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{}{} stroke-linejoin=\"round\"/>\n",
@@ -126,7 +126,7 @@ std::string markers_element(const Polyline& points, const Style& style) {
   const auto colour = escape(style.colour);
   const bool outline = style.hollow || style.marker == Marker::cross;
   const auto fill = style.marker == Marker::cross ? "none" : style.hollow ? "#fff" : colour;
-  // A thin white rim keeps a filled marker apart from the lines that it lies on.
+  // A thin white outline separates a filled marker from the lines below it.
   return fmt::format("<path d=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"{}\"{}/>\n", data, fill,
                      outline ? colour : "#fff", outline ? "1" : "0.5", opacity_attribute("opacity", style.opacity));
 }

@@ -1,4 +1,4 @@
-// The pieces of SVG that figures are made of, as text.
+// SVG elements as strings.
 #pragma once
 
 #include <string>
@@ -15,26 +15,26 @@ struct TextStyle {
   double size = 7.0;  ///< pt
   Anchor anchor = Anchor::start;
   bool bold = false;
-  bool upwards = false;  ///< turned by a quarter, to be read from below
+  bool vertical = false;  ///< rotated by 90 degrees, reading upwards
 };
 
-/// One line of text with its baseline at `at`; `power` is raised behind it.
-std::string text_element(Point at, std::string_view text, const TextStyle& style, std::string_view power = "");
+/// One line of text with its baseline at `at`, followed by `superscript`.
+std::string text_element(Point at, std::string_view text, const TextStyle& style, std::string_view superscript = "");
 
-/// Straight lines through the points, "M1 2L3 4 5 6"; places are rounded to hundredths and repeated ones left out. ""
-/// when there is only one.
+/// Path data of a polyline, such as "M1 2L3 4 5 6". Coordinates are rounded to hundredths and repeated points dropped;
+/// "" for fewer than two points.
 std::string path_data(const Polyline& line);
 
-/// The lines in one element; "" for none.
+/// All lines in one element; "" if there are none.
 std::string lines_element(const std::vector<Polyline>& lines, const Style& style);
 
-/// An area without an outline; "" when fewer than three points are left of it.
+/// A filled area without an outline; "" for fewer than three points.
 std::string area_element(const Polyline& area, std::string_view colour, double opacity);
 
-/// Markers of the style at the points, in one element; "" for none.
+/// The style's marker at each point, in one element; "" if there are none.
 std::string markers_element(const Polyline& points, const Style& style);
 
-/// A rectangle; "" for no fill or no stroke.
+/// A rectangle; an empty `fill` or `stroke` means none.
 std::string box_element(const Box& box, std::string_view fill, std::string_view stroke, double width);
 
 }  // namespace lehi::plot

@@ -1,5 +1,5 @@
-// A figure as data: panels with axes, bands, lines and markers. svg.h writes it. Nothing here knows LibTorch, so that
-// this room compiles quickly.
+// A figure as data: panels with axes, bands, lines and markers; svg.h writes it. This room does not use LibTorch, so it
+// compiles quickly.
 //
 //   plot::Panel panel{.title = "protein", .x = {.label = "epoch"}, .y = {.label = "test loss", .log = true}};
 //   panel.series.push_back({.x = epochs, .y = raw, .style = plot::faded(colour)});
@@ -15,7 +15,7 @@
 
 namespace lehi::plot {
 
-/// An unset end is taken from what is drawn, with a little room around it.
+/// An unset end is computed from the data, with some padding.
 struct Axis {
   std::string label;
   bool log = false;
@@ -27,16 +27,16 @@ enum class Dash : std::uint8_t { solid, dashed, dotted };
 enum class Marker : std::uint8_t { none, circle, square, diamond, triangle, cross, star };
 
 struct Style {
-  std::string colour = "#000000";  ///< as CSS has it; see colours.h
-  double width = 1.2;              ///< pt; 0: no line, markers only
+  std::string colour = "#000000";  ///< a CSS colour; see colours.h
+  double width = 1.2;              ///< pt; 0: markers only
   double opacity = 1.0;
   Dash dash = Dash::solid;
   Marker marker = Marker::none;
   double marker_size = 5.0;  ///< pt across
-  bool hollow = false;       ///< markers as outlines, filled with white
+  bool hollow = false;       ///< draws markers as outlines filled with white
 };
 
-/// Raw measurements behind their smoothed line.
+/// For raw measurements behind a smoothed line.
 inline Style faded(std::string colour) { return {.colour = std::move(colour), .width = 0.7, .opacity = 0.28}; }
 
 /// Markers without a line.
@@ -44,16 +44,17 @@ inline Style marks(std::string colour, Marker marker, bool hollow = false) {
   return {.colour = std::move(colour), .width = 0.0, .marker = marker, .hollow = hollow};
 }
 
-/// A line through points. A point that is not finite, or not positive on a log axis, breaks the line.
+/// A line through points. Points that are not finite, or not positive on a log axis, interrupt it.
 struct Series {
-  std::string name;  ///< in the legend; "": not there
+  std::string name;  ///< in the legend; "" leaves the line out of it
   std::vector<double> x;
   std::vector<double> y;
   Style style;
-  bool fits = true;  ///< counts for the automatic ends of the axes
+  bool autoscale = true;  ///< counts when unset ends of the axes are computed
 };
 
-/// The area between two lines, such as mean ± 2 std. Broken like a line; what lies below a log axis reaches its end.
+/// The area between two lines, such as mean ± 2 std. Interrupted like a line; on a log axis, a `low` that is not
+/// positive means the end of the axis.
 struct Band {
   std::string name;
   std::vector<double> x;
@@ -61,17 +62,17 @@ struct Band {
   std::vector<double> high;
   std::string colour = "#000000";
   double opacity = 0.16;
-  bool fits = true;
+  bool autoscale = true;
 };
 
 enum class Corner : std::uint8_t { top_left, top_right, bottom_left, bottom_right };
 
-/// The same lines once more, from `from` to `to` of the x axis, in a corner of the panel.
+/// A magnified copy of the range from `from` to `to` of the x axis, in a corner of the panel.
 struct Inset {
   double from = 0.0;
   double to = 1.0;
   Corner corner = Corner::top_right;
-  double width = 0.45;  ///< of the panel's
+  double width = 0.45;  ///< as a fraction of the panel's
   double height = 0.42;
 };
 
@@ -79,20 +80,20 @@ struct Panel {
   std::string title;
   Axis x;
   Axis y;
-  std::vector<Band> bands;     ///< drawn first
-  std::vector<Series> series;  ///< in this order, later ones on top
+  std::vector<Band> bands;     ///< below the series
+  std::vector<Series> series;  ///< drawn in this order
   bool grid = true;
   std::optional<Inset> inset;
 };
 
-/// Panels in rows, under one legend that names every line once (by name, in the order of first appearance). Sizes in
-/// pt: 72 are an inch; a column of most papers is 234 to 250 wide, a page's text 390 to 505.
+/// Panels in rows below a common legend with one entry per name, in order of first appearance. Sizes are in pt (72 per
+/// inch); a column of most papers is 234 to 250 pt wide, a page's text 390 to 505.
 struct Figure {
   std::string title;
-  std::string description;  ///< for readers who hear it; not drawn
+  std::string description;  ///< for screen readers; not drawn
   std::vector<Panel> panels;
-  int columns = 2;             ///< at most; a figure of one panel has one
-  double panel_width = 190.0;  ///< of the axes' frame, without labels
+  int columns = 2;             ///< at most; never more than there are panels
+  double panel_width = 190.0;  ///< of the frame, without labels
   double panel_height = 125.0;
   bool legend = true;
 };

@@ -1,4 +1,4 @@
-// Lines and areas cut to a rectangle, and lines without the points that nobody would see.
+// Clips lines and areas to a rectangle, and simplifies lines.
 #pragma once
 
 #include <vector>
@@ -14,21 +14,21 @@ struct Box {
   double left = 0.0;
   double top = 0.0;
   double right = 0.0;
-  double bottom = 0.0;  ///< below top: y grows downwards, as SVG has it
+  double bottom = 0.0;  ///< greater than top: y grows downwards, as in SVG
 };
 
 using Polyline = std::vector<Point>;
 
 bool contains(const Box& box, Point point);
 
-/// The parts of a line that lie in the box. A point that is not finite breaks the line; one between two such is lost,
-/// and so is a segment with both ends further away than 1e9.
+/// The parts of a line inside the box. A point that is not finite interrupts the line; a single point between two such
+/// points is dropped, as is a segment with both ends further away than 1e9.
 std::vector<Polyline> clip_line(const Polyline& line, const Box& box);
 
-/// The part of an area that lies in the box, as one polygon (which may touch itself along the box's edge).
+/// The part of an area inside the box, as one polygon, which may touch itself along the box's edge.
 Polyline clip_polygon(Polyline polygon, const Box& box);
 
-/// Fewer points: no point of the line is further than `tolerance` from what is left. One pass over them.
+/// A line with fewer points: no point of `line` is further than `tolerance` from it. One pass over the points.
 Polyline simplify(const Polyline& line, double tolerance);
 
 }  // namespace lehi::plot

@@ -9,7 +9,7 @@
 namespace lehi::plot {
 namespace {
 
-constexpr double tick_size = 7.0;  // of the text, pt
+constexpr double tick_size = 7.0;  // font sizes and lengths in pt
 constexpr double label_size = 8.0;
 constexpr double title_size = 8.5;
 constexpr double tick_length = 3.0;
@@ -17,7 +17,7 @@ constexpr auto ink = "#333333";
 constexpr auto grid_ink = "#e8e8e8";
 
 double tick_width(const Tick& tick) {
-  return text_width(tick.label, tick_size) + text_width(tick.power, 0.75 * tick_size);
+  return text_width(tick.label, tick_size) + text_width(tick.superscript, 0.75 * tick_size);
 }
 
 double widest(const Ticks& ticks) {
@@ -26,7 +26,7 @@ double widest(const Ticks& ticks) {
   return width;
 }
 
-// As many as fit side by side with a gap between them.
+// As many ticks as fit side by side with a gap between their labels.
 Ticks fitting_ticks(const Axis& axis, const Range& range, double width) {
   int wanted = std::max(2, static_cast<int>(width / 32));
   for (;; --wanted) {
@@ -47,17 +47,17 @@ Scale y_scale(const PreparedPanel& prepared, const Box& frame) {
 std::string draw_grid(const PreparedPanel& prepared, const Box& frame) {
   std::vector<Polyline> lines;
   for (const auto& tick : prepared.x.major) {
-    const double x = place(x_scale(prepared, frame), tick.value);
+    const double x = position(x_scale(prepared, frame), tick.value);
     lines.push_back({{x, frame.top}, {x, frame.bottom}});
   }
   for (const auto& tick : prepared.y.major) {
-    const double y = place(y_scale(prepared, frame), tick.value);
+    const double y = position(y_scale(prepared, frame), tick.value);
     lines.push_back({{frame.left, y}, {frame.right, y}});
   }
   return lines_element(lines, {.colour = grid_ink, .width = 0.5});
 }
 
-// The areas of a band: one for each run of points that have a place.
+// The areas of a band: one for each stretch of points that can be drawn.
 std::string draw_band(const Band& band, const PreparedPanel& prepared, const Box& frame) {
   const auto x = x_scale(prepared, frame);
   const auto y = y_scale(prepared, frame);
@@ -71,10 +71,10 @@ std::string draw_band(const Band& band, const PreparedPanel& prepared, const Box
     lower.clear();
   };
   for (std::size_t i = 0; i < band.x.size(); ++i) {
-    const double at = place(x, band.x[i]);
-    const double high = place(y, band.high[i]);
+    const double at = position(x, band.x[i]);
+    const double high = position(y, band.high[i]);
     const bool below = y.log && std::isfinite(band.low[i]) && band.low[i] <= 0.0;
-    const double low = below ? frame.bottom : place(y, band.low[i]);
+    const double low = below ? frame.bottom : position(y, band.low[i]);
     if (!std::isfinite(at) || !std::isfinite(high) || !std::isfinite(low)) {
       finish();
       continue;
@@ -90,7 +90,9 @@ std::string draw_series(const Series& series, const PreparedPanel& prepared, con
   const auto x = x_scale(prepared, frame);
   const auto y = y_scale(prepared, frame);
   Polyline points;
-  for (std::size_t i = 0; i < series.x.size(); ++i) points.push_back({place(x, series.x[i]), place(y, series.y[i])});
+  points.reserve(series.x.size());
+  for (std::size_t i = 0; i < series.x.size(); ++i)
+    points.push_back({position(x, series.x[i]), position(y, series.y[i])});
   auto svg = lines_element(clip_line(points, frame), series.style);
   std::erase_if(points, [&](Point point) { return !contains(frame, point); });
   return svg + markers_element(points, series.style);
@@ -110,31 +112,32 @@ std::string draw_axes(const PreparedPanel& prepared, const Box& frame, double te
   std::vector<Polyline> lines;
   std::string labels;
   for (const auto& tick : prepared.x.major) {
-    const double at = place(x, tick.value);
+    const double at = position(x, tick.value);
     lines.push_back({{at, frame.bottom}, {at, frame.bottom + tick_length}});
     labels += text_element({at, frame.bottom + tick_length + 1.0 + text_size}, tick.label,
-                           {.size = text_size, .anchor = Anchor::middle}, tick.power);
+                           {.size = text_size, .anchor = Anchor::middle}, tick.superscript);
   }
   for (const auto& tick : prepared.y.major) {
-    const double at = place(y, tick.value);
+    const double at = position(y, tick.value);
     lines.push_back({{frame.left, at}, {frame.left - tick_length, at}});
     labels += text_element({frame.left - tick_length - 2.0, at + 0.35 * text_size}, tick.label,
-                           {.size = text_size, .anchor = Anchor::end}, tick.power);
+                           {.size = text_size, .anchor = Anchor::end}, tick.superscript);
   }
   for (const double value : prepared.x.minor) {
-    const double at = place(x, value);
+    const double at = position(x, value);
     lines.push_back({{at, frame.bottom}, {at, frame.bottom + 0.55 * tick_length}});
   }
   for (const double value : prepared.y.minor) {
-    const double at = place(y, value);
+    const double at = position(y, value);
     lines.push_back({{frame.left, at}, {frame.left - 0.55 * tick_length, at}});
   }
-  const auto factor = [&](const Ticks& ticks, Point at, Anchor anchor) {
-    if (ticks.factor == 0) return;
-    labels += text_element(at, "×10", {.size = text_size, .anchor = anchor}, with_minus(std::to_string(ticks.factor)));
+  const auto draw_factor = [&](const Ticks& ticks, Point at, Anchor anchor) {
+    if (ticks.exponent == 0) return;
+    labels +=
+        text_element(at, "×10", {.size = text_size, .anchor = anchor}, with_minus(std::to_string(ticks.exponent)));
   };
-  factor(prepared.x, {frame.right, frame.bottom + tick_length + 2.0 + 2.2 * text_size}, Anchor::end);
-  factor(prepared.y, {frame.left, frame.top - 3.0}, Anchor::start);
+  draw_factor(prepared.x, {frame.right, frame.bottom + tick_length + 2.0 + 2.2 * text_size}, Anchor::end);
+  draw_factor(prepared.y, {frame.left, frame.top - 3.0}, Anchor::start);
   return box_element(frame, "", ink, 0.6) + lines_element(lines, {.colour = ink, .width = 0.6}) + labels;
 }
 
@@ -161,8 +164,8 @@ std::string draw_inset(const PreparedPanel& prepared, const Box& frame) {
   box.top = top ? frame.top + 5.0 : frame.bottom - 2.0 - labels_below - height;
   box.right = box.left + width;
   box.bottom = box.top + height;
-  const Box behind = {box.left - labels_left, box.top - 2.0, box.right + 2.0, box.bottom + labels_below};
-  return box_element(behind, "#fff", "", 0.0) + draw_contents(inner, box) + draw_axes(inner, box, text_size);
+  const Box background = {box.left - labels_left, box.top - 2.0, box.right + 2.0, box.bottom + labels_below};
+  return box_element(background, "#fff", "", 0.0) + draw_contents(inner, box) + draw_axes(inner, box, text_size);
 }
 
 }  // namespace
@@ -178,10 +181,10 @@ PreparedPanel prepare_panel(const Panel& panel, double width, double height) {
 Margins margins_of(const PreparedPanel& prepared) {
   Margins margins;
   margins.left = tick_length + 2.0 + widest(prepared.y) + (prepared.panel.y.label.empty() ? 2.0 : label_size + 5.0);
-  margins.top = prepared.panel.title.empty() ? (prepared.y.factor != 0 ? 11.0 : 5.0) : title_size + 6.0;
+  margins.top = prepared.panel.title.empty() ? (prepared.y.exponent != 0 ? 11.0 : 5.0) : title_size + 6.0;
   margins.right = prepared.x.major.empty() ? 5.0 : 3.0 + tick_width(prepared.x.major.back()) / 2;
-  const bool line_below = !prepared.panel.x.label.empty() || prepared.x.factor != 0;
-  margins.bottom = tick_length + tick_size + 4.0 + (line_below ? label_size + 4.0 : 0.0);
+  const bool text_below = !prepared.panel.x.label.empty() || prepared.x.exponent != 0;
+  margins.bottom = tick_length + tick_size + 4.0 + (text_below ? label_size + 4.0 : 0.0);
   return margins;
 }
 
@@ -202,7 +205,7 @@ std::string draw_panel(const PreparedPanel& prepared, const Box& frame) {
   }
   if (!panel.y.label.empty()) {
     svg += text_element({frame.left - tick_length - 6.0 - widest(prepared.y), middle.y}, panel.y.label,
-                        {.size = label_size, .anchor = Anchor::middle, .upwards = true});
+                        {.size = label_size, .anchor = Anchor::middle, .vertical = true});
   }
   if (panel.inset) svg += draw_inset(prepared, frame);
   return svg + "</g>\n";

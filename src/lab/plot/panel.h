@@ -1,4 +1,4 @@
-// One panel: its ticks, the room that its labels take, its drawing.
+// Draws one panel: ticks, labels, contents.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace lehi::plot {
 
-/// A panel whose axes are worked out; its place on the page is still open.
+/// A panel with computed axes, not yet placed on the page.
 struct PreparedPanel {
   Panel panel;
   PanelRanges ranges;
@@ -18,10 +18,10 @@ struct PreparedPanel {
   Ticks y;
 };
 
-/// Ticks as many as a frame of this size, in pt, has room for.
+/// Chooses as many ticks as fit a frame of this size, in pt.
 PreparedPanel prepare_panel(const Panel& panel, double width, double height);
 
-/// What lies outside the frame, in pt.
+/// The space for labels around the frame, in pt.
 struct Margins {
   double left = 0.0;
   double top = 0.0;

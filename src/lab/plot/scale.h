@@ -1,4 +1,4 @@
-// From values to places on the page, and the ends of an axis that has none given.
+// Maps values to positions on the page, and computes the ends of axes that are not set.
 #pragma once
 
 #include "plot/figure.h"
@@ -10,7 +10,7 @@ struct Range {
   double high = 1.0;
 };
 
-/// An axis on the page: `values` from its low end at `begin` to its high end at `end`, in pt.
+/// An axis on the page: its low end is at `begin`, its high end at `end`, in pt.
 struct Scale {
   Range values;
   bool log = false;
@@ -18,11 +18,11 @@ struct Scale {
   double end = 1.0;
 };
 
-/// NaN for what has no place: not finite, or not positive on a log axis.
-double place(const Scale& scale, double value);
+/// The position of a value on the page; NaN if it is not finite, or not positive on a log axis.
+double position(const Scale& scale, double value);
 
-/// The ends of the panel's axes: those given, others from the points that will be drawn, with a little room. The y axis
-/// looks only at points between the ends of x that are given.
+/// The ends of the panel's axes: those that are set; the others from the points with some padding. Points outside the
+/// set ends of x do not count for y.
 struct PanelRanges {
   Range x;
   Range y;

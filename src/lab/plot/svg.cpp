@@ -17,15 +17,17 @@ constexpr double page_margin = 4.0;
 constexpr double figure_title_size = 10.0;
 constexpr double legend_size = 8.0;
 constexpr double legend_row = 12.0;
-constexpr double sample_width = 18.0;  // of a legend's line
+constexpr double sample_width = 18.0;  // of a line in the legend
 
 void check_axis(const Axis& axis, std::string_view name) {
   for (const auto& end : {axis.low, axis.high}) {
-    if (end && (!std::isfinite(*end) || std::abs(*end) > 1e300))
+    if (end && (!std::isfinite(*end) || std::abs(*end) > 1e300)) {
       throw_invalid_argument("figure: the {} axis ends at {}, expected a finite number", name, *end);
-    if (end && axis.log && *end <= 0.0)
+    }
+    if (end && axis.log && *end <= 0.0) {
       throw_invalid_argument("figure: the {} axis is logarithmic and ends at {}, expected a positive number", name,
                              *end);
+    }
   }
   if (axis.low && axis.high && !(*axis.low < *axis.high)) {
     throw_invalid_argument("figure: the {} axis runs from {} to {}, expected ends in ascending order", name, *axis.low,
@@ -44,20 +46,20 @@ void check_figure(const Figure& figure) {
     if (panel.inset) check_axis({.log = panel.x.log, .low = panel.inset->from, .high = panel.inset->to}, "inset's x");
     for (const auto& series : panel.series) {
       if (series.x.size() != series.y.size()) {
-        throw_invalid_argument("figure: series '{}' has {} x and {} y, expected as many", series.name, series.x.size(),
-                               series.y.size());
+        throw_invalid_argument("figure: series '{}' has {} x and {} y, expected equal numbers", series.name,
+                               series.x.size(), series.y.size());
       }
     }
     for (const auto& band : panel.bands) {
       if (band.x.size() != band.low.size() || band.x.size() != band.high.size()) {
-        throw_invalid_argument("figure: band '{}' has {} x, {} low and {} high, expected as many", band.name,
+        throw_invalid_argument("figure: band '{}' has {} x, {} low and {} high, expected equal numbers", band.name,
                                band.x.size(), band.low.size(), band.high.size());
       }
     }
   }
 }
 
-// What the legend shows beside a name: the line or band that has it, or both.
+// A name with the line, the band, or both that have it.
 struct LegendEntry {
   std::string name;
   std::optional<Style> line;
@@ -125,17 +127,17 @@ std::string draw_legend_row(const std::vector<LegendEntry>& row, double page_wid
   return svg;
 }
 
-// The same for all panels, so that their frames stand in rows and columns.
+// The largest margins of all panels; using them for each panel aligns the frames in rows and columns.
 Margins common_margins(const std::vector<PreparedPanel>& panels) {
-  Margins most;
+  Margins largest;
   for (const auto& panel : panels) {
     const auto margins = margins_of(panel);
-    most.left = std::max(most.left, margins.left);
-    most.top = std::max(most.top, margins.top);
-    most.right = std::max(most.right, margins.right);
-    most.bottom = std::max(most.bottom, margins.bottom);
+    largest.left = std::max(largest.left, margins.left);
+    largest.top = std::max(largest.top, margins.top);
+    largest.right = std::max(largest.right, margins.right);
+    largest.bottom = std::max(largest.bottom, margins.bottom);
   }
-  return most;
+  return largest;
 }
 
 std::string head(const Figure& figure, double width, double height) {
@@ -156,6 +158,7 @@ std::string head(const Figure& figure, double width, double height) {
 std::string to_svg(const Figure& figure) {
   check_figure(figure);
   std::vector<PreparedPanel> panels;
+  panels.reserve(figure.panels.size());
   for (const auto& panel : figure.panels) {
     panels.push_back(prepare_panel(panel, figure.panel_width, figure.panel_height));
   }

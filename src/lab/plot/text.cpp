@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-// The length of the UTF-8 sequence that `text` begins with, if it is one that XML may hold; 0 otherwise.
+// The length of the UTF-8 sequence at the start of `text`; 0 if it is invalid or not allowed in XML.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto first = byte(0);
@@ -22,13 +22,13 @@ std::size_t sequence_length(std::string_view text) {
     if ((byte(i) & 0xC0U) != 0x80) return 0;
     code = code << 6U | (byte(i) & 0x3FU);
   }
-  constexpr std::array<std::uint32_t, 5> least = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::array<std::uint32_t, 5> smallest_code = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
   const bool non_character = code == 0xFFFE || code == 0xFFFF;
-  return code < least.at(length) || code > 0x10FFFF || surrogate || non_character ? 0 : length;
+  return code < smallest_code.at(length) || code > 0x10FFFF || surrogate || non_character ? 0 : length;
 }
 
-// Helvetica's advance widths from the space to the tilde, in thousandths of the font size.
+// Helvetica's advance widths for the characters from space to tilde, in thousandths of the font size.
 constexpr std::array<std::uint16_t, 95> helvetica = {
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333,  278, 278, 556, 556, 556,
     556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
@@ -74,7 +74,7 @@ double text_width(std::string_view text, double font_size) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7F) thousandths += helvetica.at(byte - 0x20);
-    if (byte >= 0xC0) thousandths += 700.0;  // the first byte of a letter that is not ASCII
+    if (byte >= 0xC0) thousandths += 700.0;  // the first byte of a character that is not ASCII
   }
   return 1.12 * thousandths / 1000.0 * font_size;
 }

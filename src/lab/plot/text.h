@@ -1,4 +1,4 @@
-// What the writer needs of text: escaping, short numbers, and how wide a line will be about.
+// Text for SVG: escaping, short numbers, and the approximate width of a line.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace lehi::plot {
 
-/// For text and attributes of XML. What XML 1.0 can't hold (control characters, bytes that are no UTF-8) becomes
+/// Escapes text for XML content and attributes. Control characters that XML 1.0 forbids and invalid UTF-8 become
 /// U+FFFD.
 std::string escape(std::string_view text);
 
-/// At most two decimals and no more than needed: "3", "-0.5", "12.25". Never "-0".
+/// At most two decimals, without trailing zeros: "3", "-0.5", "12.25". Never "-0".
 std::string coordinate(double value);
 
-/// In pt, by Helvetica's widths and an eighth more for the fonts that may stand in for it.
+/// In pt: Helvetica's widths plus 12 %, as another font may replace it.
 double text_width(std::string_view text, double font_size);
 
 }  // namespace lehi::plot

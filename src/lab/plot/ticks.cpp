@@ -11,9 +11,9 @@
 namespace lehi::plot {
 namespace {
 
-constexpr double slack = 1e-9;  // of a step: an end that is a tick but for rounding has it
+constexpr double slack = 1e-9;  // of a step: an end within rounding of a tick has that tick
 
-// The double nearest to digits * 10^exponent, which products of powers need not be.
+// The double nearest to digits * 10^exponent. (Multiplying by a power of ten would add rounding.)
 double decimal(std::int64_t digits, int exponent) {
   const auto text = fmt::format("{}e{}", digits, exponent);
   double value = 0.0;
@@ -22,12 +22,12 @@ double decimal(std::int64_t digits, int exponent) {
 }
 
 Ticks linear_ticks(double low, double high, int wanted) {
-  const double least = (high - low) / std::max(wanted, 1);
-  int exponent = static_cast<int>(std::floor(std::log10(least)));
+  const double smallest_step = (high - low) / std::max(wanted, 1);
+  int exponent = static_cast<int>(std::floor(std::log10(smallest_step)));
   std::int64_t digit = 1;
   for (const int candidate : {1, 2, 5, 10}) {
     digit = candidate;
-    if (decimal(candidate, exponent) >= least * (1 - slack)) break;
+    if (decimal(candidate, exponent) >= smallest_step * (1 - slack)) break;
   }
   if (digit == 10) {
     digit = 1;
@@ -39,12 +39,12 @@ Ticks linear_ticks(double low, double high, int wanted) {
   Ticks ticks;
   const double largest =
       std::max(std::abs(decimal(first * digit, exponent)), std::abs(decimal(last * digit, exponent)));
-  if (largest >= 1e5 || largest < 1e-3) ticks.factor = static_cast<int>(std::floor(std::log10(largest)));
-  const int decimals = std::max(0, ticks.factor - exponent);
+  if (largest >= 1e5 || largest < 1e-3) ticks.exponent = static_cast<int>(std::floor(std::log10(largest)));
+  const int decimals = std::max(0, ticks.exponent - exponent);
   for (std::int64_t k = first; k <= last; ++k) {
     ticks.major.push_back(
         {.value = decimal(k * digit, exponent),
-         .label = with_minus(fmt::format("{:.{}f}", decimal(k * digit, exponent - ticks.factor), decimals))});
+         .label = with_minus(fmt::format("{:.{}f}", decimal(k * digit, exponent - ticks.exponent), decimals))});
   }
   const std::int64_t parts = digit == 2 ? 4 : 5;
   const double part = step / static_cast<double>(parts);
@@ -61,7 +61,7 @@ Tick log_tick(int digit, int exponent, bool plain) {
     tick.label = fmt::format("{:g}", tick.value);
   } else {
     tick.label = digit == 1 ? "10" : fmt::format("{}×10", digit);
-    tick.power = with_minus(std::to_string(exponent));
+    tick.superscript = with_minus(std::to_string(exponent));
   }
   return tick;
 }
@@ -77,10 +77,11 @@ Ticks log_ticks(double low, double high, int wanted) {
     for (int k = first - 1; k <= last + 1; ++k) {
       const bool labelled = k % stride == 0;
       if (inside(decimal(1, k))) {
-        if (labelled)
+        if (labelled) {
           ticks.major.push_back(log_tick(1, k, false));
-        else
+        } else {
           ticks.minor.push_back(decimal(1, k));
+        }
       }
       for (int digit = 2; stride == 1 && digit <= 9; ++digit) {
         if (inside(decimal(digit, k))) ticks.minor.push_back(decimal(digit, k));
@@ -92,10 +93,11 @@ Ticks log_ticks(double low, double high, int wanted) {
   for (int k = first - 1; k <= last + 1; ++k) {
     for (int digit = 1; digit <= 9; ++digit) {
       if (!inside(decimal(digit, k))) continue;
-      if (digit == 1 || digit == 2 || digit == 5)
+      if (digit == 1 || digit == 2 || digit == 5) {
         ticks.major.push_back(log_tick(digit, k, plain));
-      else
+      } else {
         ticks.minor.push_back(decimal(digit, k));
+      }
     }
   }
   return ticks.major.size() >= 3 ? ticks : linear_ticks(low, high, wanted);

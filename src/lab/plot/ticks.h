@@ -1,4 +1,4 @@
-// Where an axis has its ticks and what they say.
+// The ticks of an axis and their labels.
 #pragma once
 
 #include <string>
@@ -9,20 +9,21 @@ namespace lehi::plot {
 struct Tick {
   double value = 0.0;
   std::string label;
-  std::string power;  ///< the raised end of the label: "−3" of 10⁻³; mostly ""
+  std::string superscript;  ///< the end of the label: "−3" in 10⁻³; usually ""
 };
 
 struct Ticks {
   std::vector<Tick> major;
-  std::vector<double> minor;  ///< without those of `major`
-  int factor = 0;             ///< the labels are to be multiplied by 10^factor
+  std::vector<double> minor;  ///< not in `major`
+  int exponent = 0;           ///< the labels are to be multiplied by 10^exponent
 };
 
-/// Ticks from `low` to `high` (low < high), about `wanted` of them: multiples of 1, 2 or 5 times a power of ten. On a
-/// log axis powers of ten, with 2 and 5 times them where it has few, and as on a linear axis where it has none.
+/// About `wanted` ticks from `low` to `high` (low < high). On a linear axis: multiples of 1, 2 or 5 times a power of
+/// ten. On a log axis: powers of ten; below three decades also 2 and 5 times these; with fewer than three of those,
+/// linear ticks.
 Ticks make_ticks(bool log, double low, double high, int wanted);
 
-/// A number's sign as it is printed: − for -.
+/// Replaces a leading hyphen by a minus sign: −.
 std::string with_minus(std::string number);
 
 }  // namespace lehi::plot

@@ -14,7 +14,7 @@ constexpr std::array result_keys = {"seconds",        "steps",           "step_s
 
 std::string csv_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 
-std::string csv_text(std::string text) {
+std::string csv_string(std::string text) {
   if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) text.insert(0, "'");
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -37,16 +37,16 @@ std::string runs_csv(const Studies& studies) {
       const auto metric = study::reported_metric({&run});
       const auto window = run.windows.find(metric);
       const double two_std = window != run.windows.end() ? window->second.two_std : study::kNan;
-      std::vector<std::string> row = {csv_text(directory.string()),
-                                      csv_text(run.directory),
-                                      csv_text(run.task),
-                                      csv_text(run.preset),
-                                      csv_text(run.optimizer),
-                                      csv_text(run.variant),
+      std::vector<std::string> row = {csv_string(directory.string()),
+                                      csv_string(run.directory),
+                                      csv_string(run.task),
+                                      csv_string(run.preset),
+                                      csv_string(run.optimizer),
+                                      csv_string(run.variant),
                                       csv_number(run.lr),
                                       fmt::format("{}", run.seed),
                                       std::string(study::status_text(run)),
-                                      csv_text(metric),
+                                      csv_string(metric),
                                       csv_number(run.mean(metric)),
                                       csv_number(two_std),
                                       csv_number(run.score(metric))};
@@ -55,7 +55,7 @@ std::string runs_csv(const Studies& studies) {
       row.push_back(fmt::format("{}", run.spike_steps));
       row.push_back(fmt::format("{}", run.spike_evaluations));
       row.push_back(csv_number(run.eps_dominated));
-      row.push_back(csv_text(run.message));
+      row.push_back(csv_string(run.message));
       text += fmt::format("{}\r\n", fmt::join(row, ","));
     }
   }

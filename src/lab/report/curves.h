@@ -1,4 +1,4 @@
-// What a run measured on its way: the columns of its metrics.jsonl.
+// The learning curves of a run, read from its metrics.jsonl.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,15 @@
 namespace lehi::report {
 
 struct Curves {
-  /// "step", "epoch", "seconds", every loss and accuracy, "grad_inf_norm", "eps_dominated": one value an evaluation,
-  /// NaN where a line has none. A name that no line has is missing.
+  /// By name: "step", "epoch", "seconds", "grad_inf_norm", "eps_dominated", all losses and accuracies. One value per
+  /// evaluation, NaN where its line has none; names that no line has are absent.
   std::map<std::string, std::vector<double>> columns;
-  std::string problem;  ///< why they can't be read; "" when they can, or when there are none yet
+  std::string problem;  ///< why the file cannot be read; "" if it can, or if there is no file yet
 };
 
-/// No more than `most` (>= 2) evaluations of a run, evenly chosen, the last one among them. Throws nothing.
-Curves read_curves(const study::StudyRun& run, const std::filesystem::path& study_directory, std::size_t most);
+/// At most `max_evaluations` (>= 2) evaluations of a run, evenly spaced, including the last. Errors are reported in
+/// `problem`, not thrown.
+Curves read_curves(const study::StudyRun& run, const std::filesystem::path& study_directory,
+                   std::size_t max_evaluations);
 
 }  // namespace lehi::report

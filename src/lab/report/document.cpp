@@ -1,28 +1,23 @@
 #include "report/document.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-
-#include "study/statistics.h"
+#include <string_view>
 
 namespace lehi::report {
 namespace {
 
-// Characters, not bytes: ± is one column wide.
-std::size_t width_of(std::string_view text) {
+// The number of characters, not bytes: "±" is one column wide.
+std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
 std::string padded(const std::string& text, std::size_t width, bool right) {
-  const std::string space(width - std::min(width, width_of(text)), ' ');
+  const std::string space(width - std::min(width, display_width(text)), ' ');
   return right ? space + text : text + space;
 }
-
-int metric_digits(std::string_view metric) { return study::larger_is_better(metric) ? 2 : 4; }
 
 bool looks_like_number(std::string_view text) {
   constexpr std::string_view first = "0123456789+-.±";
@@ -32,12 +27,12 @@ bool looks_like_number(std::string_view text) {
 std::vector<std::size_t> column_widths(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows) {
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], width_of(row.at(i)));
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], display_width(row.at(i)));
   }
   return widths;
 }
 
-std::string escaped(std::string_view text) {
+std::string markdown_escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
     constexpr std::string_view special = "\\`*_[]|#~";
@@ -57,6 +52,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+// Control characters become spaces.
 std::string one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
@@ -65,9 +61,10 @@ std::string one_line(std::string text) {
 
 struct MarkdownWriter {
   std::string operator()(const Heading& heading) const {
-    return fmt::format("{} {}\n", std::string(static_cast<std::size_t>(heading.level), '#'), escaped(heading.text));
+    return fmt::format("{} {}\n", std::string(static_cast<std::size_t>(heading.level), '#'),
+                       markdown_escaped(heading.text));
   }
-  std::string operator()(const Paragraph& paragraph) const { return escaped(paragraph.text) + "\n"; }
+  std::string operator()(const Paragraph& paragraph) const { return markdown_escaped(paragraph.text) + "\n"; }
   std::string operator()(const Commands& commands) const {
     std::string text = "```sh\n";
     for (const auto& line : commands.lines) text += one_line(line) + "\n";
@@ -75,15 +72,15 @@ struct MarkdownWriter {
   }
   std::string operator()(const List& list) const {
     std::string text;
-    for (const auto& item : list.items) text += "- " + escaped(item) + "\n";
+    for (const auto& item : list.items) text += "- " + markdown_escaped(item) + "\n";
     return text;
   }
   std::string operator()(const Table& table) const {
-    const auto right = right_columns(table);
+    const auto right = right_aligned_columns(table);
     std::vector<std::vector<std::string>> rows;
     for (const auto& row : table.rows) {
       auto& cells = rows.emplace_back();
-      for (const auto& cell : row) cells.push_back(escaped(cell));
+      for (const auto& cell : row) cells.push_back(markdown_escaped(cell));
     }
     const auto widths = column_widths(rows);
     const auto line = [&](const std::vector<std::string>& row) {
@@ -104,7 +101,7 @@ struct MarkdownWriter {
 struct TextWriter {
   std::string operator()(const Heading& heading) const {
     return fmt::format("{}\n{}\n", one_line(heading.text),
-                       std::string(width_of(heading.text), heading.level == 1 ? '=' : '-'));
+                       std::string(display_width(heading.text), heading.level == 1 ? '=' : '-'));
   }
   std::string operator()(const Paragraph& paragraph) const { return one_line(paragraph.text) + "\n"; }
   std::string operator()(const Commands& commands) const {
@@ -118,7 +115,7 @@ struct TextWriter {
     return text;
   }
   std::string operator()(const Table& table) const {
-    const auto right = right_columns(table);
+    const auto right = right_aligned_columns(table);
     const auto widths = column_widths(table.rows);
     std::string text;
     for (const auto& row : table.rows) {
@@ -134,7 +131,7 @@ struct TextWriter {
 };
 
 template <class Writer>
-std::string written(const Document& document) {
+std::string write_blocks(const Document& document) {
   std::string text;
   for (const auto& block : document) {
     if (!text.empty()) text += "\n";
@@ -145,8 +142,7 @@ std::string written(const Document& document) {
 
 }  // namespace
 
-// A column of numbers (and "-", "diverged") stands on the right.
-std::vector<bool> right_columns(const Table& table) {
+std::vector<bool> right_aligned_columns(const Table& table) {
   std::vector<bool> right(table.rows.front().size(), false);
   for (std::size_t column = 0; column < right.size(); ++column) {
     const auto numbers = std::count_if(table.rows.begin() + 1, table.rows.end(),
@@ -157,43 +153,7 @@ std::vector<bool> right_columns(const Table& table) {
   return right;
 }
 
-std::string to_markdown(const Document& document) { return written<MarkdownWriter>(document); }
-std::string to_text(const Document& document) { return written<TextWriter>(document); }
-
-std::string metric_number(std::string_view metric, double value) {
-  if (!std::isfinite(value)) return "diverged";
-  return fmt::format("{:.{}f}", value + 0.0, metric_digits(metric));
-}
-
-std::string with_spread(std::string_view metric, double value, double spread) {
-  auto text = metric_number(metric, value);
-  if (!std::isfinite(value) || !std::isfinite(spread)) return text;
-  return fmt::format("{} ± {}", text, metric_number(metric, spread));
-}
-
-std::string difference_text(std::string_view metric, double difference) {
-  return fmt::format("{:+.{}f}", difference, metric_digits(metric));
-}
-
-std::string shell_line(const std::vector<std::string>& words) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,/:@%";
-  std::vector<std::string> quoted;
-  for (const auto& word : words) {
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
-      quoted.push_back(word);
-      continue;
-    }
-    std::string text = "'";
-    for (const char c : word) {
-      if (c == '\'') {
-        text += "'\\''";
-      } else {
-        text += c;
-      }
-    }
-    quoted.push_back(text + "'");
-  }
-  return fmt::format("{}", fmt::join(quoted, " "));
-}
+std::string to_markdown(const Document& document) { return write_blocks<MarkdownWriter>(document); }
+std::string to_text(const Document& document) { return write_blocks<TextWriter>(document); }
 
 }  // namespace lehi::report

@@ -1,8 +1,7 @@
-// A report as data: headings, paragraphs, commands and tables, which the writers below only format.
+// A report as data (headings, paragraphs, commands, lists, tables) and its writers: Markdown, LaTeX, plain text.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -17,7 +16,7 @@ struct Paragraph {
   std::string text;
 };
 
-/// Lines that a reader may type.
+/// Command lines to copy.
 struct Commands {
   std::vector<std::string> lines;
 };
@@ -26,39 +25,26 @@ struct List {
   std::vector<std::string> items;
 };
 
-/// The first row is the header; all rows have as many cells. Columns of numbers, and of what begins like one, stand on
-/// the right unless they are listed in `left`.
+/// The first row is the header; all rows have the same number of cells. See right_aligned_columns() for the alignment.
 struct Table {
   std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> left = {};  ///< headers
+  std::vector<std::string> left = {};  ///< headers of columns that are never right-aligned
 };
 
 using Block = std::variant<Heading, Paragraph, Commands, List, Table>;
 using Document = std::vector<Block>;
 
-/// GitHub's Markdown. Texts are shown as they are: nothing in them becomes markup or HTML.
+/// GitHub's Markdown. All strings are escaped: none can become markup or HTML.
 std::string to_markdown(const Document& document);
 
-/// LaTeX to be read by \\input: sections, paragraphs, and tables with the rules of the package booktabs.
+/// LaTeX for \\input; its tables need the package booktabs.
 std::string to_latex(const Document& document);
 
-/// Aligned columns for a terminal.
+/// Plain text with aligned columns, for a terminal.
 std::string to_text(const Document& document);
 
-/// Which columns stand on the right: those of numbers.
-std::vector<bool> right_columns(const Table& table);
-
-/// A value with the digits that its metric is read to: four decimals for losses, two for accuracies; "diverged" when it
-/// is not finite.
-std::string metric_number(std::string_view metric, double value);
-
-/// "0.2421 ± 0.0031"; without the spread where that is not finite.
-std::string with_spread(std::string_view metric, double value, double spread);
-
-/// "+0.13", "-0.0063": a difference of two values of the metric.
-std::string difference_text(std::string_view metric, double difference);
-
-/// A command as a shell would take it, quoted where needed.
-std::string shell_line(const std::vector<std::string>& words);
+/// For each column: true when more than half of its cells are empty or begin like a number (a digit, a sign, "±" or
+/// "."), unless its header is listed in `left`.
+std::vector<bool> right_aligned_columns(const Table& table);
 
 }  // namespace lehi::report

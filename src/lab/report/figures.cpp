@@ -14,15 +14,15 @@ namespace lehi::report {
 
 namespace {
 
-constexpr std::size_t most_points = 1000;  // of a line
+constexpr std::size_t max_points = 1000;  // of a line
 
-std::string in_words(std::string metric) {
+std::string axis_label(std::string metric) {
   std::replace(metric.begin(), metric.end(), '_', ' ');
   return metric;
 }
 
-/// Of values that stand at the same evaluation; the seeds that ended before are left out.
-std::vector<double> mean_over(const std::vector<std::vector<double>>& seeds) {
+// The mean over seeds of each evaluation, leaving out seeds that ended before it and values that are not finite.
+std::vector<double> mean_over_seeds(const std::vector<std::vector<double>>& seeds) {
   std::vector<double> means;
   for (std::size_t i = 0;; ++i) {
     double sum = 0.0;
@@ -45,7 +45,7 @@ void add_curves(const Section& section, const train::JudgeConfig& judge, const P
   std::vector<std::vector<double>> all;
   std::vector<double> longest;
   for (const auto* run : picked.runs->runs) {
-    auto columns = read_curves(*run, section.places.at(run), most_points).columns;
+    auto columns = read_curves(*run, section.study_directory(*run), max_points).columns;
     auto x = columns["epoch"];
     auto y = columns[metric];
     const auto size = std::min(x.size(), y.size());
@@ -56,18 +56,19 @@ void add_curves(const Section& section, const train::JudgeConfig& judge, const P
     x = {x.begin() + static_cast<std::ptrdiff_t>(from), x.begin() + static_cast<std::ptrdiff_t>(size)};
     y = {y.begin() + static_cast<std::ptrdiff_t>(from), y.begin() + static_cast<std::ptrdiff_t>(size)};
     if (x.size() > longest.size()) longest = x;
-    panel.series.push_back({.name = "", .x = std::move(x), .y = y, .style = plot::faded(colour), .fits = false});
+    panel.series.push_back({.name = "", .x = std::move(x), .y = y, .style = plot::faded(colour), .autoscale = false});
     all.push_back(std::move(y));
   }
   if (all.empty()) return;
   panel.series.push_back({.name = plot::display_name(picked.variant->variant),
                           .x = longest,
-                          .y = plot::ema(mean_over(all), judge.smoothing),
+                          .y = plot::ema(mean_over_seeds(all), judge.smoothing),
                           .style = {.colour = colour}});
 }
 
 std::vector<std::string> colours_of(const Analysis& analysis) {
   std::vector<std::string> names;
+  names.reserve(analysis.variants.size());
   for (const auto& variant : analysis.variants) names.push_back(variant.variant);
   return plot::colours_of(names);
 }
@@ -79,12 +80,12 @@ std::string figure_title(const Section& section) {
 
 plot::Figure curves_figure(const Section& section, const Analysis& analysis) {
   plot::Figure figure{.title = figure_title(section),
-                      .description = "Training and test curves of each optimizer at the rate picked for it"};
+                      .description = "Training and test curves of each optimizer at its picked rate"};
   const auto colours = colours_of(analysis);
-  const auto judge = judge_of(section);
+  const auto judge = judge_config(section);
   for (const std::string& metric : {std::string("train_loss"), analysis.metric}) {
     plot::Panel panel{
-        .title = "", .x = {.label = "epoch"}, .y = {.label = in_words(metric), .log = metric.ends_with("_loss")}};
+        .title = "", .x = {.label = "epoch"}, .y = {.label = axis_label(metric), .log = metric.ends_with("_loss")}};
     for (const auto& picked : analysis.picked) {
       const auto index = static_cast<std::size_t>(picked.variant - analysis.variants.data());
       add_curves(section, judge, picked, metric, colours[index], panel);
@@ -95,8 +96,8 @@ plot::Figure curves_figure(const Section& section, const Analysis& analysis) {
 }
 
 plot::Figure rates_figure(const Section& section, const Analysis& analysis) {
-  const auto& metric = analysis.chosen_by;
-  plot::Panel panel{.title = "", .x = {.label = "learning rate", .log = true}, .y = {.label = in_words(metric)}};
+  const auto& metric = analysis.selection_metric;
+  plot::Panel panel{.title = "", .x = {.label = "learning rate", .log = true}, .y = {.label = axis_label(metric)}};
   const auto colours = colours_of(analysis);
   for (std::size_t i = 0; i < analysis.variants.size(); ++i) {
     const auto& variant = analysis.variants[i];
@@ -106,7 +107,7 @@ plot::Figure rates_figure(const Section& section, const Analysis& analysis) {
                       .style = {.colour = colours[i], .marker = plot::Marker::circle, .marker_size = 3.5}};
     plot::Series paper{
         .name = "", .x = {}, .y = {}, .style = plot::marks(colours[i], plot::Marker::diamond, /*hollow=*/true)};
-    plot::Band band{.x = {}, .low = {}, .high = {}, .colour = colours[i], .fits = false};
+    plot::Band band{.x = {}, .low = {}, .high = {}, .colour = colours[i], .autoscale = false};
     for (const auto& rate : variant.rates) {
       const double mean = study::mean_of_windows(rate, metric);
       const double reach = std::abs(study::mean_score(rate, metric) - mean);  // 2 std, mean over seeds
@@ -126,8 +127,8 @@ plot::Figure rates_figure(const Section& section, const Analysis& analysis) {
   }
   return {.title = figure_title(section),
           .description =
-              "Mean over the last evaluations against the learning rate, with 2 standard deviations; hollow "
-              "diamonds are the paper's values",
+              "Mean over the last evaluations by learning rate, with 2 standard deviations; hollow diamonds are the "
+              "paper's values",
           .panels = {panel},
           .panel_width = 260.0,
           .panel_height = 160.0};

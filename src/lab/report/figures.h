@@ -1,4 +1,4 @@
-// The figures of the paper from our runs: training and test curves, and score against learning rate.
+// The paper's figures from our runs: training and test curves, and the metric against the learning rate.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 namespace lehi::report {
 
 struct NamedFigure {
-  std::string name;  ///< fit for a file, e.g. "mnist-paper-curves"
+  std::string name;  ///< a valid file name such as "mnist-paper-curves"
   plot::Figure figure;
 };
 
-/// Of each section: its curves (each optimizer at its picked rate, the moving average of the mean over seeds above the
-/// faded seeds, the first epochs cut as its preset says) and, where rates were searched, the rates with ± 2 std and the
-/// paper's values. What has nothing to draw is left out.
+/// For each section: its curves (each optimizer at its picked rate: the smoothed mean over seeds, and the single seeds
+/// faded, without the first epochs that the preset cuts) and, where rates were searched, the metric by rate with ± 2
+/// std and the paper's values. Figures without data are left out.
 std::vector<NamedFigure> figures_of(const Studies& studies);
 
 }  // namespace lehi::report

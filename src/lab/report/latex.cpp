@@ -1,11 +1,14 @@
+// The LaTeX writer of document.h.
 #include <fmt/format.h>
+
+#include <string_view>
 
 #include "report/document.h"
 
 namespace lehi::report {
 namespace {
 
-std::string latex(std::string_view text) {
+std::string latex_escaped(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -29,35 +32,35 @@ std::string latex(std::string_view text) {
   return result;
 }
 
-// A minus sign, not a hyphen, where a cell is a number.
-std::string cell_text(const std::string& text) {
+// Negative numbers get a minus sign instead of a hyphen.
+std::string latex_cell(const std::string& text) {
   const bool negative = text.size() > 1 && text[0] == '-' && text[1] >= '0' && text[1] <= '9';
-  return negative ? "$-$" + latex(text.substr(1)) : latex(text);
+  return negative ? "$-$" + latex_escaped(text.substr(1)) : latex_escaped(text);
 }
 
 struct LatexWriter {
   std::string operator()(const Heading& heading) const {
     const auto* command = heading.level == 1 ? "section" : heading.level == 2 ? "subsection" : "subsubsection";
-    return fmt::format("\\{}*{{{}}}\n", command, latex(heading.text));
+    return fmt::format("\\{}*{{{}}}\n", command, latex_escaped(heading.text));
   }
-  std::string operator()(const Paragraph& paragraph) const { return latex(paragraph.text) + "\n"; }
+  std::string operator()(const Paragraph& paragraph) const { return latex_escaped(paragraph.text) + "\n"; }
   std::string operator()(const Commands& commands) const {
     std::string text = "\\begin{quote}\\ttfamily\\small\\raggedright\n";
-    for (const auto& line : commands.lines) text += latex(line) + "\\par\n";
+    for (const auto& line : commands.lines) text += latex_escaped(line) + "\\par\n";
     return text + "\\end{quote}\n";
   }
   std::string operator()(const List& list) const {
     std::string text = "\\begin{itemize}\n";
-    for (const auto& item : list.items) text += "\\item " + latex(item) + "\n";
+    for (const auto& item : list.items) text += "\\item " + latex_escaped(item) + "\n";
     return text + "\\end{itemize}\n";
   }
   std::string operator()(const Table& table) const {
     std::string columns;
-    for (const bool right : right_columns(table)) columns += right ? 'r' : 'l';
+    for (const bool right : right_aligned_columns(table)) columns += right ? 'r' : 'l';
     std::string text = fmt::format("\\begin{{center}}\\small\n\\begin{{tabular}}{{{}}}\n\\toprule\n", columns);
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       for (std::size_t j = 0; j < table.rows[i].size(); ++j) {
-        text += (j > 0 ? " & " : "") + cell_text(table.rows[i][j]);
+        text += (j > 0 ? " & " : "") + latex_cell(table.rows[i][j]);
       }
       text += i == 0 ? " \\\\\n\\midrule\n" : " \\\\\n";
     }

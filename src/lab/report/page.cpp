@@ -1,174 +1,19 @@
 #include "report/page.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
-#include "files/files.h"
-#include "report/curves.h"
-#include "report/rate_tables.h"
-#include "report/seed_tables.h"
-#include "study/paper.h"
-#include "study/stability.h"
-#include "train/config.h"
+#include "report/page_section.h"
 #include "train/embedded.h"
 #include "train/run_record.h"
 
 namespace lehi::report {
 
 using nlohmann::ordered_json;
-using study::RateRuns;
-using study::StudyRun;
 
 namespace {
 
-constexpr std::size_t most_evaluations = 60'000;  // of all runs: what keeps a page of nine columns below 8 MB
-constexpr std::uint64_t largest_config = 1U << 16U;
-
-/// Six digits are more than a screen shows, and a third of the bytes.
-ordered_json short_number(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  return std::stod(fmt::format("{:.6g}", value));
-}
-
-struct BlockJson {
-  ordered_json operator()(const Heading& heading) const {
-    return {{"type", "heading"}, {"level", heading.level}, {"text", heading.text}};
-  }
-  ordered_json operator()(const Paragraph& paragraph) const {
-    return {{"type", "paragraph"}, {"text", paragraph.text}};
-  }
-  ordered_json operator()(const Commands& commands) const { return {{"type", "commands"}, {"lines", commands.lines}}; }
-  ordered_json operator()(const List& list) const { return {{"type", "list"}, {"items", list.items}}; }
-  ordered_json operator()(const Table& table) const {
-    return {{"type", "table"}, {"rows", table.rows}, {"left", table.left}};
-  }
-};
-
-ordered_json blocks_json(const Document& document) {
-  auto blocks = ordered_json::array();
-  for (const auto& block : document) blocks.push_back(std::visit(BlockJson(), block));
-  return blocks;
-}
-
-ordered_json paper_json(const Section& section, const study::VariantRuns& variant, const RateRuns& rate) {
-  if (section.held_out) return nullptr;  // the paper's runs train on all rows
-  const auto* cell = study::paper_cell(section.task, variant.variant, rate.lr);
-  if (cell == nullptr || !departure(*rate.runs.front(), section.places.at(rate.runs.front())).empty()) return nullptr;
-  return {{"mean", cell->mean}, {"two_std", cell->two_std}};
-}
-
-ordered_json rate_json(const Section& section, const Analysis& analysis, const study::VariantRuns& variant,
-                       const RateRuns& rate) {
-  const auto stability = study::stability_of(rate);
-  double two_std = 0.0;
-  for (const auto* run : rate.runs) {
-    const auto window = run->windows.find(analysis.chosen_by);
-    if (window != run->windows.end()) two_std += window->second.two_std / static_cast<double>(rate.finished());
-  }
-  auto indices = ordered_json::array();
-  for (const auto* run : rate.runs) {
-    indices.push_back(std::find(section.runs.begin(), section.runs.end(), run) - section.runs.begin());
-  }
-  const double mean = study::mean_of_windows(rate, analysis.chosen_by);
-  const bool known = stability.calm != study::Calm::unknown;
-  return {{"lr", rate.lr},
-          {"score", short_number(study::mean_score(rate, analysis.chosen_by))},
-          {"mean", short_number(mean)},
-          {"two_std", std::isfinite(mean) ? short_number(two_std) : ordered_json()},
-          {"paper", paper_json(section, variant, rate)},
-          {"stability", known ? ordered_json(study::calm_text(stability.calm)) : ordered_json()},
-          {"largest_gradient", short_number(stability.largest_gradient)},
-          {"spike_evaluations", short_number(stability.spike_evaluations)},
-          {"spike_steps", short_number(stability.spike_steps)},
-          {"diverged", stability.diverged},
-          {"runs", indices}};
-}
-
-ordered_json optimizers_json(const Section& section, const Analysis& analysis) {
-  auto optimizers = ordered_json::array();
-  for (const auto& variant : analysis.variants) {
-    const auto picked = std::find_if(analysis.picked.begin(), analysis.picked.end(),
-                                     [&](const auto& entry) { return entry.variant == &variant; });
-    auto rates = ordered_json::array();
-    for (const auto& rate : variant.rates) rates.push_back(rate_json(section, analysis, variant, rate));
-    optimizers.push_back(
-        {{"name", variant.variant},
-         {"picked", picked != analysis.picked.end() ? ordered_json(picked->selection.index) : ordered_json()},
-         {"rates", rates}});
-  }
-  return optimizers;
-}
-
-std::string config_text(const StudyRun& run, const std::filesystem::path& study_directory) {
-  try {
-    return read_text(study::run_file(run, study_directory, "config.toml"), largest_config);
-  } catch (const std::exception&) {
-    return "";  // a run that has not started has none
-  }
-}
-
-// Numbers and texts only: what a list can show.
-ordered_json result_json(const StudyRun& run) {
-  auto result = ordered_json::object();
-  for (const auto& [key, value] : run.result.items()) {
-    if (value.is_number_float()) {
-      result[key] = short_number(value.get<double>());
-    } else if (value.is_number() || value.is_string() || value.is_boolean()) {
-      result[key] = value;
-    }
-  }
-  return result;
-}
-
-ordered_json run_json(const StudyRun& run, const std::filesystem::path& study_directory, std::size_t most) {
-  const auto curves = read_curves(run, study_directory, most);
-  auto series = ordered_json::object();
-  for (const auto& [name, column] : curves.columns) {
-    auto& values = series[name] = ordered_json::array();
-    for (const double value : column) values.push_back(short_number(value));
-  }
-  auto message = run.message;
-  if (!curves.problem.empty()) message += (message.empty() ? "" : "; ") + curves.problem;
-  const double steps = run.number("steps");
-  return {{"name", run.directory},
-          {"optimizer", run.variant},
-          {"lr", short_number(run.lr)},
-          {"seed", run.seed},
-          {"status", study::status_text(run)},
-          {"message", message},
-          {"config", config_text(run, study_directory)},
-          {"result", result_json(run)},
-          {"forward_per_step", short_number(run.number("forward_passes") / steps)},
-          {"backward_per_step", short_number(run.number("backward_passes") / steps)},
-          {"series", series}};
-}
-
-ordered_json section_json(const Section& section, std::size_t number, std::size_t most) {
-  const Analysis analysis(section);
-  const auto judge = judge_of(section);
-  Document summary;
-  for (auto& sentence : summary_sentences(analysis)) summary.push_back(Paragraph{std::move(sentence)});
-  if (analysis.baseline != nullptr) summary.push_back(seeds_table(analysis));
-  auto runs = ordered_json::array();
-  for (const auto* run : section.runs) runs.push_back(run_json(*run, section.places.at(run), most));
-  return {{"id", fmt::format("section-{}", number)},
-          {"title", section.title()},
-          {"task", section.task},
-          {"metric", analysis.metric},
-          {"larger_is_better", study::larger_is_better(analysis.metric)},
-          {"selected_by", analysis.chosen_by},
-          {"window", section.window()},
-          {"baseline", analysis.baseline != nullptr ? analysis.baseline->variant->variant : ""},
-          {"smoothing", judge.smoothing},
-          {"cut_epochs", judge.cut},
-          {"summary", blocks_json(summary)},
-          {"blocks", blocks_json(section_report(section, analysis))},
-          {"optimizers", optimizers_json(section, analysis)},
-          {"runs", runs}};
-}
+constexpr std::size_t max_page_evaluations = 60'000;  // of all runs: keeps a page with nine columns below 8 MB
 
 }  // namespace
 
@@ -176,9 +21,9 @@ ordered_json page_data(const Studies& studies, const ReportRequest& request, boo
   const auto sections = sections_of(studies.read);
   std::size_t runs = 0;
   for (const auto& section : sections) runs += section.runs.size();
-  const auto most = std::clamp<std::size_t>(most_evaluations / std::max<std::size_t>(runs, 1), 20, 1000);
+  const auto max_evaluations = std::clamp<std::size_t>(max_page_evaluations / std::max<std::size_t>(runs, 1), 20, 1000);
   auto list = ordered_json::array();
-  for (std::size_t i = 0; i < sections.size(); ++i) list.push_back(section_json(sections[i], i + 1, most));
+  for (std::size_t i = 0; i < sections.size(); ++i) list.push_back(section_json(sections[i], i + 1, max_evaluations));
   return {{"schema", 1},
           {"title", request.title},
           {"lehi_version", LEHI_VERSION},
@@ -204,13 +49,13 @@ std::string page_json(const ordered_json& data) {
 }
 
 std::string page_html(const ordered_json& data) {
-  constexpr std::string_view place = "LEHI_REPORT_DATA";
-  const auto page = train::embedded_text("web/dist/report.html");
-  const auto at = page ? page->find(place) : std::string_view::npos;
+  constexpr std::string_view placeholder = "LEHI_REPORT_DATA";
+  const auto page = train::embedded_text("web/dist/report.html").value_or("");
+  const auto at = page.find(placeholder);
   if (at == std::string_view::npos) throw std::logic_error("the program was built without its report page");
-  std::string html(page->substr(0, at));
+  std::string html(page.substr(0, at));
   html += page_json(data);
-  html += page->substr(at + place.size());
+  html += page.substr(at + placeholder.size());
   return html;
 }
 

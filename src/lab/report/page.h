@@ -1,5 +1,5 @@
-// The report as one HTML file that needs no network, made of the page that web/ builds and one JSON document, which
-// web/DATA.md describes.
+// The report as one HTML file that needs no network: the page that web/ builds with a JSON document inside. web/DATA.md
+// describes the document.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,12 +9,13 @@
 
 namespace lehi::report {
 
-/// `live`: for `lehi serve`, whose page asks for newer data.
+/// With `live`, the page asks the server for newer data; for `lehi serve`.
 nlohmann::ordered_json page_data(const Studies& studies, const ReportRequest& request, bool live = false);
 
-/// The document as text that can't end the script it stands in, whatever it holds.
+/// The document as JSON that is safe inside an HTML script element: every "<" is escaped, invalid UTF-8 is replaced.
 std::string page_json(const nlohmann::ordered_json& data);
 
+/// Throws std::logic_error if the program was built without the page.
 std::string page_html(const nlohmann::ordered_json& data);
 
 }  // namespace lehi::report

@@ -32,28 +32,28 @@ std::string Section::title() const {
 std::vector<Section> sections_of(const std::vector<NamedStudy>& studies) {
   std::vector<Section> sections;
   for (const auto& [directory, study] : studies) {
-    std::set<std::string> held_out;  // tasks; a diverged run does not tell by itself
+    std::set<std::string> tasks_with_validation;  // a diverged run may lack the validation window that others have
     for (const auto& run : study.runs) {
-      if (has_validation(run)) held_out.insert(run.task);
+      if (has_validation(run)) tasks_with_validation.insert(run.task);
     }
     for (const auto& run : study.runs) {
-      const bool held = held_out.count(run.task) != 0;
+      const bool held_out = tasks_with_validation.count(run.task) != 0;
       auto section = std::find_if(sections.begin(), sections.end(), [&](const auto& candidate) {
-        return candidate.task == run.task && candidate.preset == run.preset && candidate.held_out == held;
+        return candidate.task == run.task && candidate.preset == run.preset && candidate.held_out == held_out;
       });
       if (section == sections.end()) {
-        section = sections.insert(sections.end(), {run.task, run.preset, held, {}, {}, {}});
+        section = sections.insert(sections.end(), {run.task, run.preset, held_out, {}, {}, {}});
       }
-      const bool there = !run.damaged && std::any_of(section->runs.begin(), section->runs.end(),
-                                                     [&](const auto* other) { return same_run(*other, run); });
-      if (there) {
+      const bool duplicate = !run.damaged && std::any_of(section->runs.begin(), section->runs.end(),
+                                                         [&](const auto* other) { return same_run(*other, run); });
+      if (duplicate) {
         section->notices.push_back(
-            fmt::format("{} with rate {} and seed {} is in more than one study; the one named first counts.",
+            fmt::format("{} with rate {} and seed {} is in more than one study; the first of them is used.",
                         run.variant, run.lr, run.seed));
         continue;
       }
       section->runs.push_back(&run);
-      section->places[&run] = directory;
+      section->study_directories[&run] = directory;
     }
   }
   return sections;
@@ -61,12 +61,12 @@ std::vector<Section> sections_of(const std::vector<NamedStudy>& studies) {
 
 Analysis::Analysis(const Section& section)
     : variants(study::group_runs(section.runs)),
-      chosen_by(study::selection_metric(section.runs)),
+      selection_metric(study::selection_metric(section.runs)),
       metric(study::reported_metric(section.runs)),
       seeds(seeds_of(section.runs)) {
   for (const auto& variant : variants) {
     searched = searched || variant.rates.size() > 1;
-    const auto selection = study::select_rate(variant, chosen_by);
+    const auto selection = study::select_rate(variant, selection_metric);
     if (selection) picked.push_back({&variant, &variant.rates[selection->index], *selection});
   }
   if (picked.empty()) return;
@@ -103,16 +103,18 @@ std::vector<study::SeedValue> values_of(const RateRuns& runs, const std::string&
   return values;
 }
 
-std::string rate_text(double lr) { return fmt::format("{:g}", lr); }
-
-std::string score_formula(const std::string& metric) {
-  return fmt::format("mean {} 2 std", study::larger_is_better(metric) ? "-" : "+");
+study::Spread spread_of(const RateRuns& runs, const std::string& metric) {
+  const auto seeds = values_of(runs, metric);
+  std::vector<double> values;
+  values.reserve(seeds.size());
+  for (const auto& seed : seeds) values.push_back(seed.value);
+  return study::spread(values);
 }
 
-train::JudgeConfig judge_of(const Section& section) {
+train::JudgeConfig judge_config(const Section& section) {
   for (const auto* run : section.runs) {
     try {
-      return train::read_config(study::run_file(*run, section.places.at(run), "config.toml")).judge;
+      return train::read_config(study::run_file(*run, section.study_directory(*run), "config.toml")).judge;
     } catch (const std::exception&) {
       continue;
     }
@@ -120,9 +122,9 @@ train::JudgeConfig judge_of(const Section& section) {
   return {};
 }
 
-std::string departure(const StudyRun& run, const std::filesystem::path& study_directory) {
+std::string difference_from_paper_preset(const Section& section, const StudyRun& run) {
   try {
-    const auto config = train::read_config(study::run_file(run, study_directory, "config.toml"));
+    const auto config = train::read_config(study::run_file(run, section.study_directory(run), "config.toml"));
     auto preset = train::resolve({.task = run.task, .preset = "paper", .optimizer = run.optimizer});
     preset.seed = config.seed;
     preset.optimizer.seed = config.optimizer.seed;

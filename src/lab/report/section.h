@@ -1,4 +1,4 @@
-// The runs of studies, sorted into what may stand in one table, and the rate that each optimizer is judged with.
+// Groups the runs of studies into sections, one for each task and preset, and picks a learning rate for each optimizer.
 #pragma once
 
 #include <cstdint>
@@ -18,30 +18,32 @@ struct NamedStudy {
   study::Study study;
 };
 
-/// The runs that may stand in one table: of one task and preset, with or without a part held out for validation.
+/// Runs that can be compared: one task, one preset, all with or all without held-out validation rows.
 struct Section {
   std::string task;
   std::string preset;
   bool held_out = false;
   std::vector<const study::StudyRun*> runs;
-  std::map<const study::StudyRun*, std::filesystem::path> places;  ///< the directory of a run's study
-  std::vector<std::string> notices;
+  std::map<const study::StudyRun*, std::filesystem::path> study_directories;  ///< of each run
+  std::vector<std::string> notices;                                           ///< sentences for the report
+
+  const std::filesystem::path& study_directory(const study::StudyRun& run) const { return study_directories.at(&run); }
 
   std::int64_t window() const { return runs.front()->window; }
   std::string title() const;
 };
 
-/// In the order in which they appear; the pointers are into `studies`.
+/// In order of first appearance. The sections point into `studies`.
 std::vector<Section> sections_of(const std::vector<NamedStudy>& studies);
 
-/// A variant at the rate that was picked for it.
+/// An optimizer at its picked learning rate.
 struct Picked {
   const study::VariantRuns* variant = nullptr;
   const study::RateRuns* runs = nullptr;
   study::Selection selection;
 };
 
-/// What the tables of a section are made of. The pointers are into itself, so it is not copied.
+/// What the tables of a section show. Not copyable: it points into itself.
 struct Analysis {
   explicit Analysis(const Section& section);
   Analysis(const Analysis&) = delete;
@@ -51,34 +53,33 @@ struct Analysis {
   ~Analysis() = default;
 
   std::vector<study::VariantRuns> variants;
-  std::string chosen_by;  ///< the metric that picks rates
-  std::string metric;     ///< that is reported
+  std::string selection_metric;  ///< picks the rates
+  std::string metric;            ///< is reported
   std::vector<std::uint64_t> seeds;
-  bool searched = false;             ///< some variant has several rates
-  std::vector<Picked> picked;        ///< of the variants with a finished run
-  const Picked* baseline = nullptr;  ///< adam where it took part, else the first; null without any
+  bool searched = false;             ///< some optimizer has several rates
+  std::vector<Picked> picked;        ///< of each optimizer with a finished run
+  const Picked* baseline = nullptr;  ///< adam, else the first of `picked`; null if `picked` is empty
 };
 
 std::vector<std::uint64_t> seeds_of(const std::vector<const study::StudyRun*>& runs);
 
-/// All rates, ascending.
+/// The rates of all variants, ascending.
 std::vector<double> rates_of(const std::vector<study::VariantRuns>& variants);
 
-/// Null when the variant was not run at it.
+/// Null if the variant was not run at this rate.
 const study::RateRuns* at_rate(const study::VariantRuns& variant, double lr);
 
-/// The window means of the finished runs, seed by seed.
+/// The window mean of each finished run.
 std::vector<study::SeedValue> values_of(const study::RateRuns& runs, const std::string& metric);
 
-std::string rate_text(double lr);
+/// Mean and standard deviation of values_of().
+study::Spread spread_of(const study::RateRuns& runs, const std::string& metric);
 
-/// "mean - 2 std", or plus for losses.
-std::string score_formula(const std::string& metric);
+/// The `judge` settings of the section's first run whose configuration can be read, else the defaults.
+train::JudgeConfig judge_config(const Section& section);
 
-/// How a figure smooths and what it leaves out, as the first run that tells says.
-train::JudgeConfig judge_of(const Section& section);
-
-/// How a run departs from its preset, other than by its rate and seed; "" when it does not.
-std::string departure(const study::StudyRun& run, const std::filesystem::path& study_directory);
+/// How a run's configuration differs from the paper preset, ignoring rate, seeds and threads; "" if it does not. If the
+/// configuration cannot be read, the reason.
+std::string difference_from_paper_preset(const Section& section, const study::StudyRun& run);
 
 }  // namespace lehi::report

@@ -13,13 +13,13 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace {
 
-std::shared_ptr<const std::string> shared_text(std::string text) {
+std::shared_ptr<const std::string> shared_string(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
 
 constexpr auto plain = "text/plain; charset=utf-8";
 
-/// "Sun, 06 Nov 1994 08:49:37 GMT"
+// The current time as "Sun, 06 Nov 1994 08:49:37 GMT".
 std::string http_date() {
   const std::time_t now = std::time(nullptr);
   std::tm fields{};
@@ -29,7 +29,7 @@ std::string http_date() {
   return text.data();
 }
 
-// The status for a head that could not be read, or 0 where nobody is left to hear it.
+// The status for a request head that could not be read; 0 if the client has closed the connection.
 unsigned status_of(beast::error_code error) {
   if (error == http::error::end_of_stream || error == http::error::partial_message) return 0;
   if (error == beast::error::timeout) return 0;  // the stream is closed by then
@@ -41,18 +41,18 @@ unsigned status_of(beast::error_code error) {
 
 }  // namespace
 
-Connection::Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Shared> shared)
-    : stream_(std::move(socket)), shared_(std::move(shared)), buffer_(shared_->limits.head_bytes) {
-  shared_->connections.insert(this);
+Connection::Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<ServerState> server)
+    : stream_(std::move(socket)), server_(std::move(server)), buffer_(server_->limits.head_bytes) {
+  server_->connections.insert(this);
 }
 
 Connection::~Connection() {
-  shared_->connections.erase(this);
-  shared_->ended();
+  server_->connections.erase(this);
+  server_->on_close();
 }
 
 void Connection::stop() {
-  keep_ = false;
+  keep_alive_ = false;
   if (reading_) close();
 }
 
@@ -64,11 +64,11 @@ void Connection::close() {
 
 void Connection::read() {
   parser_.emplace();
-  parser_->header_limit(shared_->limits.head_bytes);
-  // Bodies are not read, whatever their size. (Boost 1.74 takes boost::none for less than any.)
+  parser_->header_limit(server_->limits.head_bytes);
+  // Any size is allowed, since bodies are not read. (Boost 1.74 mishandles boost::none here.)
   parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
   reading_ = true;
-  stream_.expires_after(shared_->limits.request);  // for the whole head: a byte now and then does not extend it
+  stream_.expires_after(server_->limits.request);  // for the whole head; single bytes do not extend it
   http::async_read_header(stream_, buffer_, *parser_,
                           [self = shared_from_this()](beast::error_code error, std::size_t) {
                             self->reading_ = false;
@@ -77,15 +77,17 @@ void Connection::read() {
 }
 
 void Connection::on_read(beast::error_code error) {
-  keep_ = false;
+  keep_alive_ = false;
   head_only_ = false;
-  stream_.expires_after(shared_->limits.answer);
+  stream_.expires_after(server_->limits.response);
   if (error) {
     unread_ = true;
     const auto status = status_of(error);
-    if (status == 0) return;  // the connection ends with its last handler
-    return answer(status, shared_text(status == 431 ? "The request's head is too large.\n" : "That is no request.\n"),
-                  plain);
+    if (status == 0) return;  // without further handlers the connection is destroyed
+    return respond(status,
+                   shared_string(status == 431 ? "The request line and headers are too large.\n"
+                                               : "The request is not valid HTTP.\n"),
+                   plain);
   }
   const auto& request = parser_->get();
   const auto view = [](beast::string_view text) { return std::string_view(text.data(), text.size()); };
@@ -95,25 +97,26 @@ void Connection::on_read(beast::error_code error) {
   head_only_ = request.method() == http::verb::head;
   const bool has_body = !parser_->is_done();
   unread_ = has_body;
-  const bool crowded =
-      shared_->connections.size() > shared_->limits.connections * 3 / 4;  // idle ones must not fill it up
-  keep_ = request.keep_alive() && !has_body && !crowded && !shared_->stopping;
-  const auto decision = decide(head, shared_->hosts);
-  if (decision.status == 200 && has_body) return answer(413, shared_text("A request may have no body.\n"), plain);
-  if (!decision.route) return answer(decision.status, shared_text(decision.text), plain);
-  if (*decision.route == Route::health) return answer(200, shared_text("ok\n"), plain);
+  // Idle connections must not use up the limit.
+  const bool crowded = server_->connections.size() > server_->limits.connections * 3 / 4;
+  keep_alive_ = request.keep_alive() && !has_body && !crowded && !server_->stopping;
+  const auto decision = decide(head, server_->hosts);
+  if (decision.status == 200 && has_body)
+    return respond(413, shared_string("Requests with a body are not supported.\n"), plain);
+  if (!decision.route) return respond(decision.status, shared_string(decision.text), plain);
+  if (*decision.route == Route::health) return respond(200, shared_string("ok\n"), plain);
   const bool page = *decision.route == Route::page;
-  auto use = [self = shared_from_this(), page](const Made& made) {
-    if (made.failed) return self->answer(500, made.text, plain);
-    self->answer(200, made.text, page ? "text/html; charset=utf-8" : "application/json; charset=utf-8");
+  auto send = [self = shared_from_this(), page](const Document& document) {
+    if (document.failed) return self->respond(500, document.text, plain);
+    self->respond(200, document.text, page ? "text/html; charset=utf-8" : "application/json; charset=utf-8");
   };
-  page ? shared_->cache.page(std::move(use)) : shared_->cache.data(std::move(use));
+  page ? server_->cache.page(std::move(send)) : server_->cache.data(std::move(send));
 }
 
-void Connection::answer(unsigned status, std::shared_ptr<const std::string> text, const char* type) {
+void Connection::respond(unsigned status, std::shared_ptr<const std::string> body, const char* type) {
   if (!stream_.socket().is_open()) return;
-  keep_ = keep_ && !shared_->stopping;
-  text_ = std::move(text);
+  keep_alive_ = keep_alive_ && !server_->stopping;
+  body_ = std::move(body);
   auto& response = response_.emplace();
   response.version(11);
   response.result(status);
@@ -122,42 +125,42 @@ void Connection::answer(unsigned status, std::shared_ptr<const std::string> text
   response.set(http::field::cache_control, "no-store");
   response.set("X-Content-Type-Options", "nosniff");
   response.set("Referrer-Policy", "no-referrer");
-  // The page's own policy is in the page; this much a page can't say of itself.
+  // The rest of the policy is in the page; frame-ancestors works only in a header.
   response.set("Content-Security-Policy", "frame-ancestors 'none'");
   response.set("X-Frame-Options", "DENY");
   response.set("Cross-Origin-Resource-Policy", "same-origin");
   response.set("Cross-Origin-Opener-Policy", "same-origin");
   if (status == 405) response.set(http::field::allow, "GET, HEAD");
-  response.keep_alive(keep_);
-  response.content_length(text_->size());
-  if (!head_only_) response.body() = Body::value_type(text_->data(), text_->size());
+  response.keep_alive(keep_alive_);
+  response.content_length(body_->size());
+  if (!head_only_) response.body() = Body::value_type(body_->data(), body_->size());
   http::async_write(stream_, *response_,
                     [self = shared_from_this()](beast::error_code error, std::size_t) { self->on_written(error); });
 }
 
 void Connection::on_written(beast::error_code error) {
   if (error) return;
-  if (keep_ && !shared_->stopping) return read();
+  if (keep_alive_ && !server_->stopping) return read();
   finish();
 }
 
 void Connection::finish() {
   beast::error_code ignored;
   stream_.socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
-  // Closing while bytes of the client are unread would reset the connection, and the answer with it.
+  // Closing with unread bytes of the client would reset the connection, and the response could be lost.
   if (!unread_ && buffer_.size() == 0 && stream_.socket().available(ignored) == 0) return close();
-  stream_.expires_after(std::min(shared_->limits.grace, std::chrono::milliseconds(1000)));
+  stream_.expires_after(std::min(server_->limits.grace, std::chrono::milliseconds(1000)));
   reading_ = true;
-  linger();
+  drain();
 }
 
-void Connection::linger() {
-  constexpr std::size_t enough = 1 << 18;
-  if (shared_->stopping || discarded_ > enough) return close();
-  stream_.async_read_some(boost::asio::buffer(waste_),
+void Connection::drain() {
+  constexpr std::size_t max_drained = 1 << 18;
+  if (server_->stopping || drained_ > max_drained) return close();
+  stream_.async_read_some(boost::asio::buffer(drain_buffer_),
                           [self = shared_from_this()](beast::error_code error, std::size_t n) {
-                            self->discarded_ += n;
-                            if (!error) self->linger();
+                            self->drained_ += n;
+                            if (!error) self->drain();
                           });
 }
 

@@ -1,4 +1,4 @@
-// One connection of a client: requests one after another, each read, decided and answered within its time.
+// One client connection: reads requests and answers them one after another, each within its time limit.
 #pragma once
 
 #include <array>
@@ -21,28 +21,28 @@ namespace lehi::serve {
 
 class Connection;
 
-/// What all connections of a server share. On the loop's thread only.
-struct Shared {
+/// State shared by the connections of a server. Used on the event loop's thread only.
+struct ServerState {
   ContentCache& cache;
   HostRules hosts;
   Limits limits;
   bool stopping = false;
-  std::set<Connection*> connections = {};  ///< that are open
-  std::function<void()> ended = [] {};     ///< a place is free again
+  std::set<Connection*> connections = {};  ///< the open ones
+  std::function<void()> on_close = [] {};  ///< called when a connection has ended
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Shared> shared);
+  Connection(boost::asio::ip::tcp::socket socket, std::shared_ptr<ServerState> server);
   Connection(const Connection&) = delete;
   Connection(Connection&&) = delete;
   Connection& operator=(const Connection&) = delete;
   Connection& operator=(Connection&&) = delete;
   ~Connection();
 
-  void begin() { read(); }
+  void start() { read(); }
 
-  /// An idle connection is closed; an answer under way may end.
+  /// Closes the connection if it is idle; otherwise after the response under way.
   void stop();
   void close();
 
@@ -51,24 +51,24 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void read();
   void on_read(boost::beast::error_code error);
-  void answer(unsigned status, std::shared_ptr<const std::string> text, const char* type);
+  void respond(unsigned status, std::shared_ptr<const std::string> body, const char* type);
   void on_written(boost::beast::error_code error);
   void finish();
-  void linger();
+  void drain();
 
   boost::beast::tcp_stream stream_;
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<ServerState> server_;
   boost::beast::flat_buffer buffer_;
-  /// With a body that is read piece by piece, of which no piece is ever asked for.
+  /// Request bodies are never read: buffer_body reads only what it is asked for.
   std::optional<boost::beast::http::request_parser<boost::beast::http::buffer_body>> parser_;
   std::optional<boost::beast::http::response<Body>> response_;
-  std::shared_ptr<const std::string> text_;  ///< what the response's body points to
-  bool reading_ = false;
-  bool head_only_ = false;
-  bool unread_ = false;        ///< the client may have sent more than was read
-  bool keep_ = false;          ///< more requests may follow the answer
-  std::size_t discarded_ = 0;  ///< bytes read after the last answer
-  std::array<char, 4096> waste_{};
+  std::shared_ptr<const std::string> body_;  ///< of the response, which only points to it
+  bool reading_ = false;                     ///< waits for a request, or for the client to close
+  bool head_only_ = false;                   ///< the request is HEAD
+  bool unread_ = false;                      ///< the client may have sent more than was read
+  bool keep_alive_ = false;                  ///< more requests may follow the response
+  std::size_t drained_ = 0;                  ///< bytes read after the last response
+  std::array<char, 4096> drain_buffer_{};
 };
 
 }  // namespace lehi::serve

@@ -1,5 +1,5 @@
-// What the server shows, made at most once in a while however many ask for it, on a thread of its own: a large study
-// takes a second to read, and the connections must not wait for it.
+// Caches the documents that the server shows. They are generated on a thread of their own, since reading a large study
+// takes a second and other connections must not wait for it.
 #pragma once
 
 #include <array>
@@ -15,36 +15,37 @@
 
 namespace lehi::serve {
 
-/// One document, or why there is none.
-struct Made {
+/// A generated document, or the error message if generating it failed.
+struct Document {
   std::shared_ptr<const std::string> text;
   bool failed = false;
 };
 
-/// Lives and is called on the thread of `context`.
+/// Generates each document at most once in `max_age`, however many requests ask for it. Must be used on the thread of
+/// `context` only; callbacks run there.
 class ContentCache {
  public:
-  using Use = std::function<void(const Made&)>;
-  ContentCache(boost::asio::io_context& context, Content content, std::chrono::milliseconds fresh);
+  using Callback = std::function<void(const Document&)>;
+  ContentCache(boost::asio::io_context& context, Content content, std::chrono::milliseconds max_age);
 
-  void page(Use use) { get(entries_[0], std::move(use)); }
-  void data(Use use) { get(entries_[1], std::move(use)); }
+  void page(Callback callback) { get(entries_[0], std::move(callback)); }
+  void data(Callback callback) { get(entries_[1], std::move(callback)); }
 
-  /// Waits for what is being made.
+  /// Waits until no document is being generated.
   void join() { worker_.join(); }
 
  private:
   struct Entry {
-    std::function<std::string()> make;
-    Made made;
-    std::chrono::steady_clock::time_point until;  ///< `made` is shown up to then
-    std::vector<Use> waiting;
+    std::function<std::string()> generate;
+    Document document;
+    std::chrono::steady_clock::time_point expires;  ///< of `document`
+    std::vector<Callback> waiting;
   };
-  void get(Entry& entry, Use use);
-  void finish(Entry& entry, Made made);
+  void get(Entry& entry, Callback callback);
+  void finish(Entry& entry, Document document);
 
   boost::asio::io_context& context_;
-  std::chrono::milliseconds fresh_;
+  std::chrono::milliseconds max_age_;
   std::array<Entry, 2> entries_;
   boost::asio::thread_pool worker_{1};
 };

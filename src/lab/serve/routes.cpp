@@ -19,7 +19,7 @@ bool is_address(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &four) == 1;
 }
 
-Decision refuse_request(unsigned status, std::string text) {
+Decision reject(unsigned status, std::string text) {
   return {.status = status, .route = {}, .text = std::move(text) + "\n"};
 }
 
@@ -55,11 +55,11 @@ bool is_allowed(const HostRules& rules, std::string_view host) {
 
 Decision decide(const RequestHead& head, const HostRules& rules) {
   if (head.hosts.size() != 1) {
-    return refuse_request(400, fmt::format("{} Host headers, expected one.", head.hosts.size()));
+    return reject(400, fmt::format("The request has {} Host headers, expected one.", head.hosts.size()));
   }
   auto path = head.target;
   auto authority = head.hosts[0];
-  if (lower_case(path.substr(0, scheme.size())) == scheme) {  // the form that proxies are sent; it must be understood
+  if (lower_case(path.substr(0, scheme.size())) == scheme) {  // the absolute form, as sent to proxies
     path.remove_prefix(scheme.size());
     const auto end = std::min(path.find_first_of("/?"), path.size());
     authority = path.substr(0, end);
@@ -67,15 +67,15 @@ Decision decide(const RequestHead& head, const HostRules& rules) {
     if (path.empty() || path[0] == '?') path = "/";
   }
   if (!is_allowed(rules, head.hosts[0]) || !is_allowed(rules, authority)) {
-    return refuse_request(421, "This server does not answer to that host name; see --allow-host of `lehi serve`.");
+    return reject(421, "This host name is not allowed; see --allow-host of `lehi serve`.");
   }
-  if (head.method != "GET" && head.method != "HEAD") return refuse_request(405, "GET and HEAD only.");
-  if (path.empty() || path[0] != '/') return refuse_request(400, "That is no path.");
+  if (head.method != "GET" && head.method != "HEAD") return reject(405, "Only GET and HEAD are supported.");
+  if (path.empty() || path[0] != '/') return reject(400, "The request target must be a path that begins with /.");
   path = path.substr(0, path.find('?'));
   if (path == "/") return {.route = Route::page};
   if (path == "/data.json") return {.route = Route::data};
   if (path == "/healthz") return {.route = Route::health};
-  return refuse_request(404, "There is /, /data.json and /healthz.");
+  return reject(404, "Not found; the paths are /, /data.json and /healthz.");
 }
 
 }  // namespace lehi::serve

@@ -1,5 +1,5 @@
-// What a request is answered with, decided from its head alone. Pure: no socket, no file. Routes are fixed, so that no
-// path ever comes from a URL.
+// Decides how to answer a request from its head alone, without sockets or files. The routes are fixed: no part of a URL
+// is ever used as a file path.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace lehi::serve {
 
-/// ASCII letters only.
+/// Lower-cases ASCII letters; other bytes are kept.
 std::string lower_case(std::string_view text);
 
-/// Whom this server answers to. A page of another site whose name is made to resolve to this machine (DNS rebinding)
-/// sends that site's name as Host, and is refused.
+/// The host names that this server accepts. This prevents DNS rebinding: a page of another site, whose name is made to
+/// resolve to this machine, sends that site's name in its Host header and is rejected.
 struct HostRules {
-  std::vector<std::string> names;  ///< in lower case, an IPv6 address in brackets
-  std::uint16_t port = 0;          ///< of all names; a Host without a port means 80
-  bool any_address = false;        ///< also every IP address: there is no name to rebind in it
-  std::vector<std::string> exact;  ///< host:port as a whole, of a forwarded port or a proxy
+  std::vector<std::string> names;  ///< in lower case; IPv6 addresses in brackets
+  std::uint16_t port = 0;          ///< of all names; a Host header without a port means 80
+  bool any_address = false;        ///< also accepts every IP address, which DNS cannot rebind
+  std::vector<std::string> exact;  ///< further values of the Host header, for a forwarded port or a proxy
 };
 
-/// True when a Host header or the authority of an absolute request target names this server.
+/// True if `host`, a Host header or the authority of an absolute request target, names this server.
 bool is_allowed(const HostRules& rules, std::string_view host);
 
 enum class Route : std::uint8_t { page, data, health };
@@ -30,10 +30,10 @@ enum class Route : std::uint8_t { page, data, health };
 struct RequestHead {
   std::string_view method;
   std::string_view target;
-  std::vector<std::string_view> hosts;  ///< of all Host headers
+  std::vector<std::string_view> hosts;  ///< the values of all Host headers
 };
 
-/// A route, or a status other than 200 with one sentence.
+/// A route, or an error status with a one-sentence message.
 struct Decision {
   unsigned status = 200;
   std::optional<Route> route;

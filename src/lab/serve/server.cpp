@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 using boost::asio::ip::tcp;
 namespace {
 
-constexpr auto watch_every = std::chrono::milliseconds(50);
+constexpr auto poll_interval = std::chrono::milliseconds(50);
 
 tcp::endpoint resolve_host(asio::io_context& context, const std::string& host, std::uint16_t port) {
   boost::system::error_code error;
@@ -28,7 +28,7 @@ tcp::endpoint resolve_host(asio::io_context& context, const std::string& host, s
   tcp::resolver resolver(context);
   const auto found = resolver.resolve(host, std::to_string(port), tcp::resolver::passive, error);
   if (error || found.empty()) {
-    throw ServeError(fmt::format("--host: '{}' is no address or name of this machine: {}", host, error.message()));
+    throw ServeError(fmt::format("--host: '{}' is not an address or name of this machine: {}", host, error.message()));
   }
   for (const auto& entry : found) {
     if (entry.endpoint().address().is_v4()) return entry.endpoint();
@@ -36,12 +36,12 @@ tcp::endpoint resolve_host(asio::io_context& context, const std::string& host, s
   return found.begin()->endpoint();
 }
 
-std::string name_of_host(const asio::ip::address& address) {
+std::string host_of(const asio::ip::address& address) {
   return address.is_v6() ? fmt::format("[{}]", address.to_string()) : address.to_string();
 }
 
 HostRules host_rules(const tcp::endpoint& bound, const Settings& settings) {
-  HostRules rules{.names = {"localhost", "127.0.0.1", "[::1]", name_of_host(bound.address())}, .port = bound.port()};
+  HostRules rules{.names = {"localhost", "127.0.0.1", "[::1]", host_of(bound.address())}, .port = bound.port()};
   const auto add = [](std::vector<std::string>& to, const std::string& text) { to.push_back(lower_case(text)); };
   for (const auto& host : settings.allow_hosts) add(rules.exact, host);
   if (bound.address().is_loopback()) return rules;
@@ -58,14 +58,14 @@ class Server::Implementation {
  public:
   Implementation(Content content, const Settings& settings)
       : acceptor_(open(settings)),
-        cache_(context_, std::move(content), settings.limits.fresh),
-        shared_(std::make_shared<Shared>(Shared{
+        cache_(context_, std::move(content), settings.limits.max_age),
+        state_(std::make_shared<ServerState>(ServerState{
             .cache = cache_, .hosts = host_rules(acceptor_.local_endpoint(), settings), .limits = settings.limits})) {
-    shared_->ended = [this] { accept(); };
+    state_->on_close = [this] { accept(); };
   }
 
   ~Implementation() {
-    shared_->ended = [] {};
+    state_->on_close = [] {};
     cache_.join();
   }
   Implementation(const Implementation&) = delete;
@@ -73,11 +73,11 @@ class Server::Implementation {
   Implementation& operator=(const Implementation&) = delete;
   Implementation& operator=(Implementation&&) = delete;
 
-  tcp::endpoint bound() const { return acceptor_.local_endpoint(); }
+  tcp::endpoint endpoint() const { return acceptor_.local_endpoint(); }
 
   void run(const std::function<bool()>& stop) {
     accept();
-    watch(stop);
+    poll(stop);
     context_.run();
   }
 
@@ -93,60 +93,61 @@ class Server::Implementation {
       return acceptor;
     } catch (const boost::system::system_error& error) {
       throw ServeError(fmt::format("cannot listen on {}:{}: {}; choose another --port or --host",
-                                   name_of_host(wanted.address()), wanted.port(), error.code().message()));
+                                   host_of(wanted.address()), wanted.port(), error.code().message()));
     }
   }
 
   void accept() {
-    if (accepting_ || shared_->stopping || shared_->connections.size() >= shared_->limits.connections) return;
+    if (accepting_ || state_->stopping || state_->connections.size() >= state_->limits.connections) return;
     accepting_ = true;
     acceptor_.async_accept([this](boost::system::error_code error, tcp::socket socket) {
       accepting_ = false;
-      if (shared_->stopping) return;
+      if (state_->stopping) return;
       if (!error) {
-        std::make_shared<Connection>(std::move(socket), shared_)->begin();
+        std::make_shared<Connection>(std::move(socket), state_)->start();
         return accept();
       }
-      // No descriptor is left, most likely: some end soon.
-      pause_.expires_after(std::chrono::milliseconds(100));
-      pause_.async_wait([this](boost::system::error_code) { accept(); });
+      // Probably out of file descriptors: try again when some connections may have ended.
+      retry_timer_.expires_after(std::chrono::milliseconds(100));
+      retry_timer_.async_wait([this](boost::system::error_code) { accept(); });
     });
   }
 
-  void watch(const std::function<bool()>& stop) {
-    watch_.expires_after(watch_every);
-    watch_.async_wait([this, &stop](boost::system::error_code) {
-      if (stop()) return end();
-      watch(stop);
+  void poll(const std::function<bool()>& stop) {
+    poll_timer_.expires_after(poll_interval);
+    poll_timer_.async_wait([this, &stop](boost::system::error_code) {
+      if (stop()) return shut_down();
+      poll(stop);
     });
   }
 
-  void end() {
-    shared_->stopping = true;
+  void shut_down() {
+    state_->stopping = true;
     boost::system::error_code ignored;
     acceptor_.cancel(ignored);
-    for (auto* connection : std::vector<Connection*>(shared_->connections.begin(), shared_->connections.end()))
-      connection->stop();
-    await_sessions(std::chrono::steady_clock::now() + shared_->limits.grace);
+    for (auto* connection : open_connections()) connection->stop();
+    await_connections(std::chrono::steady_clock::now() + state_->limits.grace);
   }
 
-  void await_sessions(std::chrono::steady_clock::time_point until) {
-    if (shared_->connections.empty()) return;
+  // A copy, since stopping a connection may remove it from the set.
+  std::vector<Connection*> open_connections() const { return {state_->connections.begin(), state_->connections.end()}; }
+
+  void await_connections(std::chrono::steady_clock::time_point until) {
+    if (state_->connections.empty()) return;
     if (std::chrono::steady_clock::now() >= until) {
-      for (auto* connection : std::vector<Connection*>(shared_->connections.begin(), shared_->connections.end()))
-        connection->close();
+      for (auto* connection : open_connections()) connection->close();
       return;
     }
-    watch_.expires_after(watch_every);
-    watch_.async_wait([this, until](boost::system::error_code) { await_sessions(until); });
+    poll_timer_.expires_after(poll_interval);
+    poll_timer_.async_wait([this, until](boost::system::error_code) { await_connections(until); });
   }
 
   asio::io_context context_{1};
   tcp::acceptor acceptor_;
-  asio::steady_timer watch_{context_};
-  asio::steady_timer pause_{context_};
+  asio::steady_timer poll_timer_{context_};
+  asio::steady_timer retry_timer_{context_};
   ContentCache cache_;
-  std::shared_ptr<Shared> shared_;  ///< with the connections, some of which the loop may drop at its very end
+  std::shared_ptr<ServerState> state_;  ///< shared with the connections: the event loop may destroy some after us
   bool accepting_ = false;
 };
 
@@ -155,15 +156,15 @@ Server::Server(Content content, const Settings& settings)
 
 Server::~Server() = default;
 
-std::uint16_t Server::port() const { return implementation_->bound().port(); }
+std::uint16_t Server::port() const { return implementation_->endpoint().port(); }
 
 std::string Server::url() const {
-  const auto address = implementation_->bound().address();
-  const auto host = address.is_unspecified() ? std::string("127.0.0.1") : name_of_host(address);
+  const auto address = implementation_->endpoint().address();
+  const auto host = address.is_unspecified() ? std::string("127.0.0.1") : host_of(address);
   return fmt::format("http://{}:{}/", host, port());
 }
 
-bool Server::is_loopback() const { return implementation_->bound().address().is_loopback(); }
+bool Server::is_loopback() const { return implementation_->endpoint().address().is_loopback(); }
 
 void Server::run(const std::function<bool()>& stop) { implementation_->run(stop); }
 
