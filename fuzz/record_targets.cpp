@@ -16,6 +16,9 @@
 #include "train/json_file.h"
 #include "train/metrics_log.h"
 #include "train/run_record.h"
+#include "study/run_directory.h"
+#include "study/study_file.h"
+#include "study/study_json.h"
 
 namespace lehi::fuzz {
 

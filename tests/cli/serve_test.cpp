@@ -12,6 +12,7 @@
 #include "serve/client.h"
 #include "study/fake.h"
 #include "train/scratch.h"
+#include "study/study_file.h"
 
 namespace lehi::cli {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "study/fake.h"
 #include "train/scratch.h"
+#include "study/study_file.h"
 
 namespace lehi::report {
 namespace {

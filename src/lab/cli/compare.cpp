@@ -11,6 +11,8 @@
 #include "report/document.h"
 #include "study/comparison.h"
 #include "train/json_file.h"
+#include "base/names.h"
+#include "study/study_json.h"
 
 namespace lehi::cli {
 namespace {
@@ -48,7 +50,7 @@ report::Document table_of(const study::Comparison& comparison) {
   const auto last = comparison.window == 1 ? std::string("at the last evaluation")
                                            : fmt::format("over the last {} evaluations", comparison.window);
   const auto caption = fmt::format("{}: {} {}, mean{} over {} seed{}; step time (fastest ten) relative to {}",
-                                   study::short_task(comparison.task), comparison.metric, last,
+                                   base::short_task(comparison.task), comparison.metric, last,
                                    seeds > 1 ? " ± std" : "", seeds, seeds == 1 ? "" : "s", comparison.baseline);
   return {report::Paragraph{caption}, table};
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "train/metrics_log.h"
+#include "study/run_directory.h"
 
 namespace lehi::report {
 namespace {

@@ -15,6 +15,7 @@
 #include "train/config.h"
 #include "train/embedded.h"
 #include "train/run_record.h"
+#include "study/run_directory.h"
 
 namespace lehi::report {
 
@@ -73,13 +74,13 @@ ordered_json rate_json(const Section& section, const Analysis& analysis, const s
     indices.push_back(std::find(section.runs.begin(), section.runs.end(), run) - section.runs.begin());
   }
   const double mean = study::mean_of_windows(rate, analysis.chosen_by);
-  const bool known = stability.calm != study::Calm::unknown;
+  const bool known = stability.status != study::StabilityStatus::unknown;
   return {{"lr", rate.lr},
           {"score", short_number(study::mean_score(rate, analysis.chosen_by))},
           {"mean", short_number(mean)},
           {"two_std", std::isfinite(mean) ? short_number(two_std) : ordered_json()},
           {"paper", paper_json(section, variant, rate)},
-          {"stability", known ? ordered_json(study::calm_text(stability.calm)) : ordered_json()},
+          {"stability", known ? ordered_json(study::status_text(stability.status)) : ordered_json()},
           {"largest_gradient", short_number(stability.largest_gradient)},
           {"spike_evaluations", short_number(stability.spike_evaluations)},
           {"spike_steps", short_number(stability.spike_steps)},

@@ -1,4 +1,6 @@
 #include "report/section.h"
+#include "base/names.h"
+#include "study/run_directory.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +27,7 @@ bool same_run(const StudyRun& a, const StudyRun& b) {
 }  // namespace
 
 std::string Section::title() const {
-  return fmt::format("{} ({} preset{})", study::short_task(task), preset,
+  return fmt::format("{} ({} preset{})", base::short_task(task), preset,
                      held_out ? ", part of the training rows held out" : "");
 }
 

@@ -8,9 +8,9 @@
 #include <map>
 
 #include "report/rate_tables.h"
-#include "study/comparison.h"
 #include "study/run_cost.h"
 #include "study/stability.h"
+#include "study/baseline.h"
 
 namespace lehi::report {
 
@@ -26,10 +26,10 @@ std::string interval_text(const std::string& metric, double low, double high) {
   return fmt::format("{} to {}", difference_text(metric, low), difference_text(metric, high));
 }
 
-study::Spread spread_of(const RateRuns& runs, const std::string& metric) {
+study::MeanAndStd spread_of(const RateRuns& runs, const std::string& metric) {
   std::vector<double> values;
   for (const auto& value : values_of(runs, metric)) values.push_back(value.value);
-  return study::spread(values);
+  return study::mean_and_std(values);
 }
 
 // "1 of 21 (0.1: 1)": which rates had seeds that diverged.
@@ -56,7 +56,7 @@ double mean_eps_dominated(const RateRuns& runs) {
   for (const auto* run : runs.runs) {
     if (std::isfinite(run->eps_dominated)) values.push_back(run->eps_dominated);
   }
-  return study::spread(values).mean;
+  return study::mean_and_std(values).mean;
 }
 
 std::string reached_text(const study::Reached& reached, const std::string& text) {
