@@ -11,8 +11,8 @@
 #include "cli/run.h"
 #include "serve/client.h"
 #include "study/fake.h"
-#include "train/scratch.h"
 #include "study/study_file.h"
+#include "train/scratch.h"
 
 namespace lehi::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "study/fake.h"
-#include "train/scratch.h"
 #include "study/study_file.h"
+#include "train/scratch.h"
 
 namespace lehi::report {
 namespace {

@@ -50,8 +50,9 @@ TEST(Plan, UsesTheGridOfThePresetOrTheGivenRates) {
   EXPECT_EQ(testing::make_plan(request).size(), 2U * 7U * 2U);
   request.rates = {3e-3, 1e-4};
   request.seeds = {7};
-  EXPECT_THAT(names_of(testing::make_plan(request)), ElementsAre("protein-lehi-lr0.0001-seed7", "protein-adam-lr0.0001-seed7",
-                                                        "protein-lehi-lr0.003-seed7", "protein-adam-lr0.003-seed7"));
+  EXPECT_THAT(names_of(testing::make_plan(request)),
+              ElementsAre("protein-lehi-lr0.0001-seed7", "protein-adam-lr0.0001-seed7", "protein-lehi-lr0.003-seed7",
+                          "protein-adam-lr0.003-seed7"));
 }
 
 TEST(Plan, VariantsChangeTheirOwnKeysOnly) {

@@ -23,7 +23,8 @@ TEST(StudyProgress, CountsRunsThatAreAddedLater) {
   StudyProgress progress(err, {}, 1, runs, later);
   progress.started(0, 0.0);
   progress.reported(0, {.step = 0, .total = 100}, 0.0);
-  progress.reported(0, {.step = 10, .total = 100}, 1.0);  // ten seconds in all; the four others are expected to take as long
+  progress.reported(0, {.step = 10, .total = 100},
+                    1.0);  // ten seconds in all; the four others are expected to take as long
   EXPECT_NEAR(*progress.seconds_left(1.0), 9.0 + 4 * 10.0, 1e-9);
   progress.ended(0, testing::fake_run("lehi", 0.1, 0, 0.3), 10.0);
   progress.started(1, 10.0);
@@ -53,7 +54,7 @@ TEST(StudyProgress, ParsesProgressLinesOnly) {
   EXPECT_EQ(line->train_loss, 0.41);
   EXPECT_TRUE(std::isnan(parse_progress_line(R"({"step":1,"total":2,"train_loss":null})")->train_loss));
   for (const auto* other : {"", "hello", "{", "[1]", R"({"step":1})", R"({"step":-1,"total":2})",
-                           R"({"step":"1","total":2})", R"({"step":1,"total":0})"}) {
+                            R"({"step":"1","total":2})", R"({"step":1,"total":0})"}) {
     EXPECT_FALSE(parse_progress_line(other)) << other;
   }
 }

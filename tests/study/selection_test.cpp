@@ -126,7 +126,8 @@ TEST(Selection, RanksTheBestRates) {
                                       fake_run("lehi", 0.3, 0, NAN)};
   const auto group = only_group(runs);
   EXPECT_THAT(best_rates(group, "test_loss", 3), ElementsAre(0.1, 0.01, 0.03));
-  EXPECT_THAT(best_rates(group, "test_loss", 9), ElementsAre(0.1, 0.01, 0.03, 0.003)) << "without the rate that diverged";
+  EXPECT_THAT(best_rates(group, "test_loss", 9), ElementsAre(0.1, 0.01, 0.03, 0.003))
+      << "without the rate that diverged";
   EXPECT_THAT(best_rates(group, "test_loss", 0), ElementsAre());
 }
 

@@ -161,8 +161,8 @@ TEST_F(SlurmTest, ARejectedSubmissionIsOneSentenceAndLeavesNoFiles) {
   const auto plan = plan_of({"lehi", "adam"});
   spill(slurm_ / "rejection", "sbatch: error: Some hint\nsbatch: error: invalid partition specified: gpu\n");
   EXPECT_THAT(message_of([&] { run(plan); }),
-              AllOf(HasSubstr("sbatch did not accept the study's 2 runs"), HasSubstr("invalid partition specified: gpu"),
-                    Not(HasSubstr("\n"))));
+              AllOf(HasSubstr("sbatch did not accept the study's 2 runs"),
+                    HasSubstr("invalid partition specified: gpu"), Not(HasSubstr("\n"))));
   EXPECT_THAT(scratch_.names(), IsEmpty());
   std::filesystem::remove(slurm_ / "rejection");
   spill(slurm_ / "nonsense", "sbatch: Job would have started\n");
@@ -227,7 +227,8 @@ TEST_F(SlurmTest, AControllerThatDoesNotAnswerIsAskedAgain) {
   const auto plan = plan_of({"lehi"});
   leave_job(plan);
   spill(slurm_ / "silent", "");
-  EXPECT_THAT(message_of([&] { run(plan); }), AllOf(HasSubstr("can't determine whether"), HasSubstr("Unable to contact")))
+  EXPECT_THAT(message_of([&] { run(plan); }),
+              AllOf(HasSubstr("can't determine whether"), HasSubstr("Unable to contact")))
       << "or the run might be submitted twice";
   std::filesystem::remove(slurm_ / "silent");
   end_job_at_next_query(plan);

@@ -33,7 +33,8 @@ TEST(Stability, IsStableWithoutSpikes) {
 }
 
 TEST(Stability, IsNoisyWithASpikeInAnyRun) {
-  const auto noisy = stability_with({run_with_spikes(0, 0.5, 0, 0), run_with_spikes(1, 120.0, 6, 2), run_with_spikes(2, 11.0, 3, 2)});
+  const auto noisy =
+      stability_with({run_with_spikes(0, 0.5, 0, 0), run_with_spikes(1, 120.0, 6, 2), run_with_spikes(2, 11.0, 3, 2)});
   EXPECT_EQ(noisy.status, StabilityStatus::noisy);
   EXPECT_EQ(noisy.largest_gradient, 120.0);
   EXPECT_EQ(noisy.spike_steps, 3.0);  // 9 / 3
@@ -63,20 +64,12 @@ TEST(Stability, CountsFinishedRunsOnly) {
 
 TEST(RunCost, HasExtremesOfStepTimesAndMeansOfCounts) {
   std::vector<StudyRun> runs = {fake_run("lehi", 0.1, 0, 0.3), fake_run("lehi", 0.1, 1, 0.3)};
-  runs[0].result = {{"steps", 100},
-                    {"seconds", 3.0},
-                    {"step_seconds_min", 0.010},
-                    {"step_seconds_max", 0.05},
-                    {"forward_passes", 100},
-                    {"backward_passes", 200},
-                    {"peak_memory_bytes", 3e8}};
-  runs[1].result = {{"steps", 300},
-                    {"seconds", 5.0},
-                    {"step_seconds_min", 0.012},
-                    {"step_seconds_max", 0.03},
-                    {"forward_passes", 300},
-                    {"backward_passes", 400},
-                    {"peak_memory_bytes", 2e8}};
+  runs[0].result = {
+      {"steps", 100},          {"seconds", 3.0},         {"step_seconds_min", 0.010}, {"step_seconds_max", 0.05},
+      {"forward_passes", 100}, {"backward_passes", 200}, {"peak_memory_bytes", 3e8}};
+  runs[1].result = {
+      {"steps", 300},          {"seconds", 5.0},         {"step_seconds_min", 0.012}, {"step_seconds_max", 0.03},
+      {"forward_passes", 300}, {"backward_passes", 400}, {"peak_memory_bytes", 2e8}};
   const auto cost = cost_of({0.1, pointers_to(runs)});
   EXPECT_EQ(cost.runs, 2U);
   EXPECT_EQ(cost.fastest_step, 0.010);
@@ -91,8 +84,8 @@ TEST(RunCost, IsNanWhereNoRunHasTheValue) {
   std::vector<StudyRun> runs = {fake_run("lehi", 0.1, 0, 0.3)};
   runs[0].result = {{"steps", 4}, {"step_seconds_min", 0.0}, {"step_seconds_max", 0.0}};
   const auto cost = cost_of({0.1, pointers_to(runs)});
-  for (const double value : {cost.fastest_step, cost.slowest_step, cost.seconds, cost.peak_memory_bytes,
-                             cost.forward_passes}) {
+  for (const double value :
+       {cost.fastest_step, cost.slowest_step, cost.seconds, cost.peak_memory_bytes, cost.forward_passes}) {
     EXPECT_TRUE(std::isnan(value));
   }
 }

@@ -140,7 +140,8 @@ TEST(Statistics, DivergedSeedsDecideTheVerdict) {
   EXPECT_EQ(verdict_text("test_loss", won, "adam"), "better than adam, which diverged on 1 of 2 seeds");
   const auto both = paired_difference({{0, kDiverged}, {1, .3}}, {{0, .1}, {1, kDiverged}});
   EXPECT_EQ(verdict("test_loss", both), Verdict::unknown);
-  const auto same = paired_difference({{0, kDiverged}, {1, kDiverged}, {2, .3}}, {{0, kDiverged}, {1, kDiverged}, {2, kDiverged}});
+  const auto same =
+      paired_difference({{0, kDiverged}, {1, kDiverged}, {2, .3}}, {{0, kDiverged}, {1, kDiverged}, {2, kDiverged}});
   EXPECT_EQ(verdict_text("test_loss", same, "adam"), "diverged on 2, adam on 3, of 3 seeds");
 }
 

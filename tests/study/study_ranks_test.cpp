@@ -86,7 +86,8 @@ TEST(StudyRanks, NamesARankWithoutHeartbeats) {
     std::this_thread::sleep_for(std::chrono::milliseconds(15));
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  EXPECT_THAT(message_of([&] { zero.check_heartbeats(timeout); }), AllOf(HasSubstr("rank 2 of 3"), HasSubstr("--resume")));
+  EXPECT_THAT(message_of([&] { zero.check_heartbeats(timeout); }),
+              AllOf(HasSubstr("rank 2 of 3"), HasSubstr("--resume")));
   two.send_exit();
 }
 

@@ -221,7 +221,8 @@ TEST(RunDirectory, IsNotReadThroughALink) {
     run.directory = name;
     read_run(run, scratch.path());
     EXPECT_EQ(status_text(run), "failed") << name;
-    EXPECT_THAT(message_of([&] { run_file(run, scratch.path(), "run.json"); }), HasSubstr("not a plain directory name"));
+    EXPECT_THAT(message_of([&] { run_file(run, scratch.path(), "run.json"); }),
+                HasSubstr("not a plain directory name"));
   }
 }
 

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/report.h"
 #include "report/document.h"
 #include "study/comparison.h"
-#include "train/json_file.h"
-#include "base/names.h"
 #include "study/study_json.h"
+#include "train/json_file.h"
 
 namespace lehi::cli {
 namespace {

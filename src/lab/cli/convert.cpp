@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/duration.h"
 #include "base/signals.h"
 #include "cli/arguments.h"
 #include "runtime/names.h"
@@ -16,7 +17,6 @@
 #include "train/weight_names.h"
 #include "train/weight_shards.h"
 #include "train/weights.h"
-#include "base/duration.h"
 
 namespace lehi::cli {
 namespace {

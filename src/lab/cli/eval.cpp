@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/duration.h"
 #include "cli/arguments.h"
 #include "cli/run_flags.h"
 #include "cli/table.h"
@@ -16,7 +17,6 @@
 #include "train/task_model.h"
 #include "train/weight_settings.h"
 #include "train/weights.h"
-#include "base/duration.h"
 
 namespace lehi::cli {
 namespace {

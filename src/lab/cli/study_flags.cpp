@@ -12,6 +12,8 @@
 #include <set>
 #include <vector>
 
+#include "base/lists.h"
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/table.h"
 #include "distributed/launch.h"
@@ -20,13 +22,11 @@
 #include "lehi/runtime.h"
 #include "report/document.h"
 #include "study/mpi_launcher.h"
+#include "study/stored_plan.h"
+#include "study/study_file.h"
 #include "study/study_toml.h"
 #include "train/task_data.h"
 #include "train/task_model.h"
-#include "base/names.h"
-#include "base/lists.h"
-#include "study/study_file.h"
-#include "study/stored_plan.h"
 
 namespace lehi::cli {
 namespace {

@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/report.h"
 #include "report/document.h"
 #include "report/study_report.h"
-#include "study/study_toml.h"
-#include "base/names.h"
 #include "study/study_json.h"
+#include "study/study_toml.h"
 
 namespace lehi::cli {
 namespace {

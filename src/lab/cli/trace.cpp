@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/lists.h"
 #include "cli/arguments.h"
 #include "cli/optimizer_flags.h"
 #include "cli/table.h"
@@ -15,7 +16,6 @@
 #include "files/files.h"
 #include "model/problem.h"
 #include "plot/svg.h"
-#include "base/lists.h"
 
 namespace lehi::cli {
 namespace {

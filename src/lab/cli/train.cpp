@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/duration.h"
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/rank_arguments.h"
 #include "cli/run_flags.h"
@@ -20,8 +22,6 @@
 #include "files/files.h"
 #include "train/json_file.h"
 #include "train/run.h"
-#include "base/duration.h"
-#include "base/names.h"
 
 namespace lehi::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "train/metrics_log.h"
 #include "study/run_directory.h"
+#include "train/metrics_log.h"
 
 namespace lehi::report {
 namespace {

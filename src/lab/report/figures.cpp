@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/names.h"
 #include "plot/colours.h"
 #include "plot/smooth.h"
 #include "report/curves.h"
 #include "study/paper.h"
-#include "base/names.h"
 
 namespace lehi::report {
 

@@ -11,11 +11,11 @@
 #include "report/rate_tables.h"
 #include "report/seed_tables.h"
 #include "study/paper.h"
+#include "study/run_directory.h"
 #include "study/stability.h"
 #include "train/config.h"
 #include "train/embedded.h"
 #include "train/run_record.h"
-#include "study/run_directory.h"
 
 namespace lehi::report {
 

@@ -1,11 +1,12 @@
 #include "report/section.h"
-#include "base/names.h"
-#include "study/run_directory.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
+
+#include "base/names.h"
+#include "study/run_directory.h"
 
 namespace lehi::report {
 

@@ -8,9 +8,9 @@
 #include <map>
 
 #include "report/rate_tables.h"
+#include "study/baseline.h"
 #include "study/run_cost.h"
 #include "study/stability.h"
-#include "study/baseline.h"
 
 namespace lehi::report {
 

@@ -6,10 +6,10 @@
 #include <exception>
 #include <iterator>
 
+#include "base/names.h"
 #include "files/files.h"
 #include "report/rate_tables.h"
 #include "report/seed_tables.h"
-#include "base/names.h"
 #include "study/run_directory.h"
 #include "study/study_file.h"
 
@@ -105,9 +105,9 @@ Document score_tables(const study::Study& study, std::vector<std::string>& warni
     const auto metric = study::selection_metric(runs);
     const auto variants = study::group_runs(runs);
     const auto seeds = seeds_of(runs).size();
-    document.push_back(Paragraph{fmt::format(
-        "{}: score of {} ({} over the last {} evaluations), {} seed{}; * best rate", base::short_task(task), metric,
-        score_formula(metric), runs.front()->window, seeds, seeds == 1 ? "" : "s")});
+    document.push_back(Paragraph{
+        fmt::format("{}: score of {} ({} over the last {} evaluations), {} seed{}; * best rate", base::short_task(task),
+                    metric, score_formula(metric), runs.front()->window, seeds, seeds == 1 ? "" : "s")});
     document.push_back(scores_by_rate(variants, metric));
     for (auto& warning : edge_warnings(variants, metric)) warnings.push_back(std::move(warning));
   }

@@ -36,8 +36,8 @@ class MpiLauncher : public Launcher {
   double checked_at_ = 0.0;
 };
 
-/// Runs the claimed runs of a rank other than 0 until rank 0 tells it to exit; `request.ranks` is this rank. Throws when
-/// the connection to rank 0 is lost.
+/// Runs the claimed runs of a rank other than 0 until rank 0 tells it to exit; `request.ranks` is this rank. Throws
+/// when the connection to rank 0 is lost.
 void run_worker_rank(RunnerRequest request);
 
 }  // namespace lehi::study

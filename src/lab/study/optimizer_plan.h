@@ -10,7 +10,7 @@ namespace lehi::study {
 
 struct OptimizerPlan {
   train::OptimizerChoice choice;
-  train::RunConfig config;  ///< with the first seed
+  train::RunConfig config;    ///< with the first seed
   std::vector<double> rates;  ///< ascending
 };
 

@@ -28,8 +28,8 @@ struct PaperStability {
 struct PaperTask {
   std::string metric;
   std::int64_t window = 0;
-  std::map<std::string, std::vector<PaperCell>> search;          ///< by optimizer, rates ascending
-  std::map<std::string, std::vector<PaperCell>> summary;         ///< by optimizer, the rates that were run with three seeds
+  std::map<std::string, std::vector<PaperCell>> search;   ///< by optimizer, rates ascending
+  std::map<std::string, std::vector<PaperCell>> summary;  ///< by optimizer, the rates that were run with three seeds
   std::map<std::string, std::vector<PaperStability>> stability;  ///< by optimizer; ptb only
 };
 

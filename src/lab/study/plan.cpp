@@ -88,8 +88,7 @@ TaskPlan plan_task(const PlanRequest& request, const std::string& task) {
 PlannedRun with_seed(PlannedRun run, std::uint64_t seed, std::set<std::string>& taken) {
   run.config.seed = seed;
   run.config.optimizer.seed = seed;
-  run.directory =
-      unique_name(directory_name(run.config.task, run.variant, run.config.optimizer.group.lr, seed), taken);
+  run.directory = unique_name(directory_name(run.config.task, run.variant, run.config.optimizer.group.lr, seed), taken);
   return run;
 }
 

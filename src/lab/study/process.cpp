@@ -75,12 +75,12 @@ Child::Child(const std::string& program, std::vector<std::string> arguments, std
   const auto out = make_pipe();
   const auto err = make_pipe();
   const ChildSetup setup{.program = program.c_str(),
-                    .arguments = pointers.data(),
-                    .environment = variables.data(),
-                    .out = out[1],
-                    .err = err[1],
-                    .lock = lock,
-                    .parent = ::getpid()};
+                         .arguments = pointers.data(),
+                         .environment = variables.data(),
+                         .out = out[1],
+                         .err = err[1],
+                         .lock = lock,
+                         .parent = ::getpid()};
   process_ = ::fork();
   if (process_ == 0) exec_child(setup);
   const int error = errno;

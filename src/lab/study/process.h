@@ -12,8 +12,8 @@
 namespace lehi::study {
 
 /// A child process in a process group of its own, so that Ctrl-C reaches it only through its parent. Its standard input
-/// is /dev/null. It is killed when its parent ends for any reason. It inherits the descriptor `lock`, so that the lock is
-/// held while it may still write.
+/// is /dev/null. It is killed when its parent ends for any reason. It inherits the descriptor `lock`, so that the lock
+/// is held while it may still write.
 class Child {
  public:
   /// `program` is a path, `arguments` begin with argv[0], `environment` has entries "NAME=value", and `lock` is -1 for

@@ -38,8 +38,8 @@ class StudyProgress {
   void reported(std::size_t run, const ProgressLine& line, double now);
   void ended(std::size_t run, const StudyRun& how, double now);
   void print(const std::string& sentence);  ///< prints a message above the live lines
-  void tick(double now);                  ///< draws if enough time has passed since the last drawing
-  void clear();                           ///< erases the live lines
+  void tick(double now);                    ///< draws if enough time has passed since the last drawing
+  void clear();                             ///< erases the live lines
 
   /// Seconds until a run ends, and until all runs end; nothing while there is no estimate.
   std::optional<double> seconds_left(std::size_t run, double now) const;

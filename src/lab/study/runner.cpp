@@ -151,8 +151,9 @@ class Runner {
     if (stop_ != 0) return;
     stop_ = signals_.received() != 0 ? signals_.received() : launcher_.stop_request();
     if (stop_ == 0) return;
-    progress_.print(fmt::format("stopping: {} run{} will finish the current step and save; another signal stops at once",
-                              launcher_.running(), launcher_.running() == 1 ? "" : "s"));
+    progress_.print(
+        fmt::format("stopping: {} run{} will finish the current step and save; another signal stops at once",
+                    launcher_.running(), launcher_.running() == 1 ? "" : "s"));
     launcher_.stop(stop_);
   }
 
@@ -163,7 +164,7 @@ class Runner {
   std::vector<PlannedRun> candidates_;  ///< for the second phase
   StudyProgress progress_;
   bool changed_ = false;  ///< since study.json was written
-  int stop_ = 0;  ///< the signal that stops the study
+  int stop_ = 0;          ///< the signal that stops the study
   int failed_code_ = 0;
 };
 

@@ -28,8 +28,8 @@ struct RunnerRequest {
   std::vector<std::string> command_line;  ///< for the record
   std::string data_dir;                   ///< "" for the default
   LauncherKind launcher = LauncherKind::local;
-  int jobs = 1;                 ///< runs at once, at least 1; per rank with mpi; 0 with slurm: no limit
-  StudyRanks* ranks = nullptr;  ///< with mpi; this process is rank 0
+  int jobs = 1;                                 ///< runs at once, at least 1; per rank with mpi; 0 with slurm: no limit
+  StudyRanks* ranks = nullptr;                  ///< with mpi; this process is rank 0
   std::vector<std::string> slurm_options = {};  ///< arguments of sbatch
   bool resume = false;                          ///< continue the study if the directory has it already
   bool retry_failed = false;                    ///< run failed runs again

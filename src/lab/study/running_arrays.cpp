@@ -37,10 +37,10 @@ void throw_while_slurm_runs(const fs::path& study_directory) {
   const auto running = find_running_arrays(study_directory);
   if (running.empty()) return;
   const auto& [array, tasks] = running.front();
-  throw FileError(
-      fmt::format("Slurm's job {} still has {} run{} of the study in {}; continue it with --launcher slurm, or `scancel "
-                  "{}` first",
-                  array.job, tasks.size(), tasks.size() == 1 ? "" : "s", study_directory.string(), array.job));
+  throw FileError(fmt::format(
+      "Slurm's job {} still has {} run{} of the study in {}; continue it with --launcher slurm, or `scancel "
+      "{}` first",
+      array.job, tasks.size(), tasks.size() == 1 ? "" : "s", study_directory.string(), array.job));
 }
 
 }  // namespace lehi::study

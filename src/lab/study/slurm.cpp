@@ -83,8 +83,8 @@ void check_slurm(const std::vector<std::string>& options) {
     }
     if (option.starts_with("-M") || option.starts_with("--cluster")) {
       throw_invalid_argument(
-          "--slurm-option: {} would send the runs to another cluster, where the study can't follow them; set SLURM_CLUSTERS, "
-          "which all of Slurm's commands read",
+          "--slurm-option: {} would send the runs to another cluster, where the study can't follow them; set "
+          "SLURM_CLUSTERS, which all of Slurm's commands read",
           train::in_quotes(option));
     }
   }
@@ -102,8 +102,8 @@ std::string submit_array(const std::string& name, std::size_t tasks, std::size_t
                          const std::vector<std::string>& options, const std::vector<std::string>& command) {
   std::vector<std::string> arguments = {"sbatch"};
   arguments.insert(arguments.end(), options.begin(), options.end());
-  // After the user's options, so that these win. Slurm always expands '%' and '\' in the path of --output, so the script
-  // opens its log itself.
+  // After the user's options, so that these win. Slurm always expands '%' and '\' in the path of --output, so the
+  // script opens its log itself.
   const auto at_once = limit == 0 ? "" : fmt::format("%{}", limit);
   arguments.insert(arguments.end(), {"--parsable", "--job-name=" + name, "--output=/dev/null",
                                      fmt::format("--array=0-{}{}", tasks - 1, at_once)});
@@ -111,10 +111,10 @@ std::string submit_array(const std::string& name, std::size_t tasks, std::size_t
   const auto output = run_command(arguments);
   auto job = output.out.substr(0, output.out.find_first_of(";\n"));
   if (output.code != 0 || !whole_number<std::uint64_t>(job)) {
-    throw FileError(
-        fmt::format("sbatch did not accept the study's {} run{} as a job array: {}; see `sinfo` and `man sbatch`, and pass "
-                    "the options that your cluster requires by --slurm-option",
-                    tasks, tasks == 1 ? "" : "s", error_message(output)));
+    throw FileError(fmt::format(
+        "sbatch did not accept the study's {} run{} as a job array: {}; see `sinfo` and `man sbatch`, and pass "
+        "the options that your cluster requires by --slurm-option",
+        tasks, tasks == 1 ? "" : "s", error_message(output)));
   }
   return job;
 }

@@ -43,9 +43,8 @@ fs::path slurm_directory(const fs::path& study_directory) {
   std::error_code error;
   const auto found = fs::symlink_status(directory, error);
   if (fs::exists(found) && !fs::is_directory(found)) {
-    throw FileError(
-        fmt::format("{} is not a directory, but a study keeps the files of its job arrays there; remove it",
-                    directory.string()));
+    throw FileError(fmt::format("{} is not a directory, but a study keeps the files of its job arrays there; remove it",
+                                directory.string()));
   }
   return directory;
 }
@@ -77,8 +76,8 @@ std::vector<SlurmArray> read_arrays(const fs::path& study_directory) {
     SlurmArray array{.name = fs::path(file).stem().string(), .runs = lines_of(directory / file), .job = ""};
     for (const auto& run : array.runs) {
       if (!base::is_safe_name(run)) {
-        throw FileError(fmt::format("{} names the run directory {}, which is not a plain directory name", (directory / file).string(),
-                                    train::in_quotes(run)));
+        throw FileError(fmt::format("{} names the run directory {}, which is not a plain directory name",
+                                    (directory / file).string(), train::in_quotes(run)));
       }
     }
     const auto job = directory / (array.name + kJobExtension);
@@ -126,8 +125,8 @@ std::vector<std::string> array_command(const RunnerRequest& request, const Slurm
   // /proc/self/exe is a different program on the nodes.
   const auto program =
       request.program == "/proc/self/exe" ? fs::read_symlink(request.program) : fs::absolute(request.program);
-  std::vector<std::string> command = {(study / kDirectory / "task.sh").string(), study.string(), array.name + kRunsExtension,
-                                      program.string()};
+  std::vector<std::string> command = {(study / kDirectory / "task.sh").string(), study.string(),
+                                      array.name + kRunsExtension, program.string()};
   const auto arguments = train_arguments(request, "none");
   command.insert(command.end(), arguments.begin() + 1, arguments.end());
   return command;

@@ -42,7 +42,8 @@ void SlurmLauncher::start(const std::vector<std::string>& runs) {
   if (!waiting_.empty() && (arrays_.empty() || request_.jobs == 0)) submit();
 }
 
-// Submits as many runs as one array may have. The others wait until it has ended, so that --jobs limits the whole study.
+// Submits as many runs as one array may have. The others wait until it has ended, so that --jobs limits the whole
+// study.
 void SlurmLauncher::submit() {
   const auto count = std::min(waiting_.size(), max_array_size());
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(count);
@@ -80,7 +81,8 @@ void SlurmLauncher::poll(const LaunchEvents& events) {
     if (unavailable_) events.notice("Slurm answers again");
     unavailable_ = false;
   } catch (const SlurmUnavailable& failure) {
-    if (!unavailable_) events.notice(fmt::format("{}; the runs continue, and Slurm will be asked again", failure.what()));
+    if (!unavailable_)
+      events.notice(fmt::format("{}; the runs continue, and Slurm will be asked again", failure.what()));
     unavailable_ = true;
   }
   if (arrays_.empty() && !waiting_.empty()) submit();
@@ -133,7 +135,8 @@ bool SlurmLauncher::report_end(const Array& array, std::size_t index, Task& task
   const auto slurm = query_end(array.files.job, index);
   const double now = base::seconds_now();
   if (!task.over_since) task.over_since = now;
-  // A run that ended normally has recorded so in its directory; this machine may see the file later than Slurm's report.
+  // A run that ended normally has recorded so in its directory; this machine may see the file later than Slurm's
+  // report.
   const bool normal = slurm.state == "COMPLETED" || (slurm.state == "FAILED" && slurm.code == kDivergedCode);
   if (normal && now - *task.over_since < kFileSystemLag) {
     StudyRun run;

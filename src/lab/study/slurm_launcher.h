@@ -43,7 +43,8 @@ class SlurmLauncher : public Launcher {
   void submit();
   void poll_arrays(const LaunchEvents& events);
   void poll_array(Array& array, const LaunchEvents& events);
-  /// True when the task is over and its end has been reported. `state` is nullptr for a task that Slurm no longer knows.
+  /// True when the task is over and its end has been reported. `state` is nullptr for a task that Slurm no longer
+  /// knows.
   bool poll_task(Array& array, std::size_t index, const SlurmTask* state, const LaunchEvents& events);
   bool report_end(const Array& array, std::size_t index, Task& task, const LaunchEvents& events);
   void report_wait_reason(const std::string& reason, const LaunchEvents& events);

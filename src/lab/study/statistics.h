@@ -28,10 +28,10 @@ bool better(std::string_view metric, double a, double b);
 
 /// The last evaluations of a run.
 struct Window {
-  std::int64_t count = 0;           ///< number of evaluations
-  double mean = 0.0;                ///< NaN when an evaluation was not finite
-  double two_std = 0.0;             ///< twice the standard deviation (n - 1); NaN without a mean or with one evaluation
-  double score = 0.0;               ///< mean + 2 std for losses, mean - 2 std for accuracies; the mean with one evaluation
+  std::int64_t count = 0;  ///< number of evaluations
+  double mean = 0.0;       ///< NaN when an evaluation was not finite
+  double two_std = 0.0;    ///< twice the standard deviation (n - 1); NaN without a mean or with one evaluation
+  double score = 0.0;      ///< mean + 2 std for losses, mean - 2 std for accuracies; the mean with one evaluation
   std::vector<double> values = {};  ///< the evaluations, oldest first; empty in studies of earlier versions
 };
 

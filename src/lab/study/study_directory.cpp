@@ -124,14 +124,15 @@ void check_run_directories(const fs::path& directory, const Study& study) {
 }
 
 std::vector<PlannedRun> with_second_phase(std::vector<PlannedRun> plan, const Study& study,
-                                   const std::vector<PlannedRun>& candidates) {
+                                          const std::vector<PlannedRun>& candidates) {
   for (const auto& run : study.runs) {
     if (run.phase != 2) continue;
     const auto found = std::find_if(candidates.begin(), candidates.end(),
                                     [&](const auto& candidate) { return candidate.directory == run.directory; });
     if (found == candidates.end()) {
-      throw FileError(fmt::format("{} has the run {} in its second phase, which is not among the candidates of its first phase",
-                                  kStudyFile, run.directory));
+      throw FileError(
+          fmt::format("{} has the run {} in its second phase, which is not among the candidates of its first phase",
+                      kStudyFile, run.directory));
     }
     plan.push_back(*found);
   }

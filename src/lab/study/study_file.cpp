@@ -82,8 +82,8 @@ std::vector<SecondPhase> second_phases_from(const json& document, const std::str
 std::string directory_from(const json& object, const std::string& where, std::set<std::string>& taken) {
   auto name = train::text_field(object, "directory", where);
   if (!base::is_safe_name(name)) {
-    throw FileError(fmt::format("{}: 'directory' is {}, expected a plain directory name", where,
-                                train::in_quotes(name)));
+    throw FileError(
+        fmt::format("{}: 'directory' is {}, expected a plain directory name", where, train::in_quotes(name)));
   }
   if (!taken.insert(name).second) {
     throw FileError(fmt::format("{}: 'directory' is {}, which another run has too", where, train::in_quotes(name)));
@@ -160,9 +160,9 @@ Study read_study(const std::filesystem::path& directory) {
   const auto path = directory / kStudyFile;
   const auto where = path.string();
   if (!std::filesystem::exists(path)) {
-    throw FileError(
-        fmt::format("{} is not a study: it has no {}; name a directory that `lehi compare` or `lehi sweep` wrote (--out)",
-                    directory.string(), kStudyFile));
+    throw FileError(fmt::format(
+        "{} is not a study: it has no {}; name a directory that `lehi compare` or `lehi sweep` wrote (--out)",
+        directory.string(), kStudyFile));
   }
   const auto document = train::parse_json(read_text(path, kLargestStudy), where);
   const auto schema = train::count_field(document, "schema", where);

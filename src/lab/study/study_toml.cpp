@@ -66,7 +66,7 @@ class Reader {
         auto known = kKeys;
         known.emplace_back(is_task ? "name" : "task");
         throw_at(node, fmt::format("there is no key '{}'{}; there are {}", key, base::suggestion(key, known),
-                                      fmt::join(known, ", ")));
+                                   fmt::join(known, ", ")));
       }
     }
   }
