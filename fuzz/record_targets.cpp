@@ -8,7 +8,10 @@
 
 #include "event_reader.h"
 #include "harness.h"
+#include "study/run_directory.h"
 #include "study/study.h"
+#include "study/study_file.h"
+#include "study/study_json.h"
 #include "targets.h"
 #include "train/checkpoint.h"
 #include "train/crc32c.h"

@@ -5,6 +5,7 @@
 
 #include "cli/run.h"
 #include "study/fake.h"
+#include "study/study_file.h"
 #include "train/scratch.h"
 
 namespace lehi::cli {
@@ -78,7 +79,7 @@ TEST(ReportCommand, AnswersBadInputWithOneSentence) {
   EXPECT_EQ(run({"report", study, study}).code, usage_error);
   const auto none = run({"report", (scratch / "none").string()});
   EXPECT_EQ(none.code, bad_input);
-  EXPECT_THAT(none.err, HasSubstr("is no study"));
+  EXPECT_THAT(none.err, HasSubstr("is not a study"));
   EXPECT_EQ(run({"report", study, "--markdown", "/proc/nowhere/a.md"}).code, bad_input);
   testing::spill(scratch / "study.json", "{\"schema\": 1");
   EXPECT_EQ(run({"report", study}).code, bad_input);

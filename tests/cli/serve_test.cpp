@@ -11,6 +11,7 @@
 #include "cli/run.h"
 #include "serve/client.h"
 #include "study/fake.h"
+#include "study/study_file.h"
 #include "train/scratch.h"
 
 namespace lehi::cli {

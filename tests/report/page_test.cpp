@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "study/fake.h"
+#include "study/study_file.h"
 #include "train/scratch.h"
 
 namespace lehi::report {

@@ -41,9 +41,9 @@ TEST(Bootstrap, OfThreeNumbersIsFromTheSmallestToTheLargest) {
   EXPECT_EQ(interval.low, -0.0064);
   EXPECT_EQ(interval.high, -0.0040);
   const auto difference = paired_difference({{0, 97.46}, {1, 97.56}, {2, 97.44}}, {{0, 97.43}, {1, 97.27}, {2, 97.43}});
-  EXPECT_NEAR(difference.bootstrap.low, 0.01, 1e-9);  // leaves out 0,
+  EXPECT_NEAR(difference.bootstrap.low, 0.01, 1e-9);  // excludes 0
   EXPECT_NEAR(difference.bootstrap.high, 0.29, 1e-9);
-  EXPECT_LT(difference.low, 0.0);  // as Student's does not
+  EXPECT_LT(difference.low, 0.0);  // includes 0
   EXPECT_EQ(verdict("test_accuracy", difference), Verdict::unclear);
 }
 

@@ -1,4 +1,4 @@
-// What the tests of this room share: runs that nobody trained.
+// Shared by the tests of this room: invented runs and records.
 #pragma once
 
 #include <cmath>
@@ -6,11 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
 #include "files/files.h"
+#include "study/run_directory.h"
 #include "study/study.h"
+#include "study/study_file.h"
+#include "study/study_json.h"
 #include "train/json_file.h"
 
 namespace lehi::testing {
+
+/// The runs of a study of one request.
+inline std::vector<study::PlannedRun> make_plan(const study::PlanRequest& request) {
+  return study::make_study_plan({request}).runs;
+}
 
 inline study::StudyRun fake_run(const std::string& variant, double lr, std::uint64_t seed, double test_loss,
                                 double validation_loss = NAN) {
@@ -23,7 +32,7 @@ inline study::StudyRun fake_run(const std::string& variant, double lr, std::uint
   run.seed = seed;
   run.metric = "test_loss";
   run.window = 10;
-  run.directory = study::safe_name(variant) + "-" + std::to_string(lr) + "-" + std::to_string(seed);
+  run.directory = base::safe_name(variant) + "-" + std::to_string(lr) + "-" + std::to_string(seed);
   run.status = std::isfinite(test_loss) ? train::RunStatus::done : train::RunStatus::diverged;
   if (run.done()) {
     run.windows["test_loss"] = {.count = 10, .mean = test_loss, .two_std = 0.002, .score = test_loss + 0.002};
@@ -39,7 +48,7 @@ inline study::StudyRun fake_run(const std::string& variant, double lr, std::uint
   return run;
 }
 
-/// The record of a run with an end and, when it is done, the metrics for it.
+/// The record of a run that has ended.
 inline train::RunRecord fake_record(train::RunStatus status) {
   train::RunRecord record;
   record.status = status;

@@ -1,5 +1,5 @@
-// Slurm's commands as shell scripts. A job's tasks run while sbatch does, one after the other; what became of each is a
-// file, task-JOB_INDEX: state, reason, exit code, signal. A test may lay out such files itself.
+// Slurm's commands as shell scripts. sbatch runs the tasks of a job one after the other and writes the end of each to a
+// file task-JOB_INDEX: state, reason, exit code, signal. Tests may also write such files themselves.
 #pragma once
 
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv is POSIX
@@ -16,7 +16,7 @@ namespace lehi::testing {
 
 inline constexpr const char* kSbatch = R"(#!/bin/sh
 here=$(dirname "$0")
-test -f "$here/refusal" && { cat "$here/refusal" >&2; exit 1; }
+test -f "$here/rejection" && { cat "$here/rejection" >&2; exit 1; }
 test -f "$here/nonsense" && { cat "$here/nonsense"; exit 0; }
 job=$(($(cat "$here/jobs" 2>/dev/null || echo 100) + 1))
 echo $job > "$here/jobs"
@@ -89,27 +89,27 @@ for argument; do
 done
 )sh";
 
-/// While it lives, these commands are the first on the PATH.
+/// Puts these commands first on the PATH during its lifetime.
 class FakeSlurm {
  public:
-  FakeSlurm() : path_("PATH", folder_.path().string() + ":" + ::getenv("PATH")) {
+  FakeSlurm() : path_("PATH", directory_.path().string() + ":" + ::getenv("PATH")) {
     const std::pair<const char*, const char*> commands[] = {
         {"sbatch", kSbatch}, {"squeue", kSqueue}, {"scontrol", kScontrol}, {"scancel", kScancel}};
     for (const auto& [name, text] : commands) {
-      spill(folder_ / name, text);
-      ::chmod((folder_ / name).c_str(), 0755);
+      spill(directory_ / name, text);
+      ::chmod((directory_ / name).c_str(), 0755);
     }
-    spill(folder_ / "config", "Some = thing\nMaxArraySize            = 1001\n");
+    spill(directory_ / "config", "Some = thing\nMaxArraySize            = 1001\n");
   }
 
-  std::filesystem::path operator/(const std::string& name) const { return folder_ / name; }
+  std::filesystem::path operator/(const std::string& name) const { return directory_ / name; }
 
   std::string read(const std::string& name) const {
-    return std::filesystem::exists(folder_ / name) ? slurp(folder_ / name) : "";
+    return std::filesystem::exists(directory_ / name) ? slurp(directory_ / name) : "";
   }
 
  private:
-  Scratch folder_;
+  Scratch directory_;
   Environment path_;
 };
 

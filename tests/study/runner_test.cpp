@@ -1,4 +1,4 @@
-// The runner with a stand-in for `lehi train`: a shell script that ends in the way that its run's optimizer says.
+// The runner with a stand-in for `lehi train`, see stand_in.h.
 #include "study/runner.h"
 
 #include <gmock/gmock.h>
@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "study/stand_in.h"
+#include "study/stored_plan.h"
 #include "support/environment.h"
 #include "support/support.h"
 #include "train/scratch.h"
@@ -34,7 +35,7 @@ TEST_F(RunnerTest, RunsEverythingAndRecordsHowItEnded) {
   request_.data_dir = "some data";
   const auto outcome = run(plan_of({"lehi", "sgd", "adamw", "nadam", "adam"}));
   EXPECT_EQ(outcome.signal, 0);
-  EXPECT_EQ(outcome.failed_code, 1) << "the failed ones do not agree";
+  EXPECT_EQ(outcome.failed_code, 1) << "the exit codes of the failed runs differ";
   EXPECT_EQ(started(), 5U);
   EXPECT_THAT(testing::slurp(tools_ / "started"), HasSubstr("--data-dir some data"));
   const auto study = read_study(request_.directory);
@@ -50,7 +51,7 @@ TEST_F(RunnerTest, RunsEverythingAndRecordsHowItEnded) {
                                 HasSubstr("protein lehi lr 0.1 seed 0: started"), Not(HasSubstr("\x1b"))));
 }
 
-TEST_F(RunnerTest, ARunIsNoRankWhateverItsStudyIs) {
+TEST_F(RunnerTest, ARunDoesNotInheritTheRankOfItsStudy) {
   const testing::Environment size("WORLD_SIZE", "4");
   const testing::Environment rank("RANK", "3");
   const testing::Environment other("LEHI_TEST_OTHER", "stays");
@@ -72,7 +73,7 @@ TEST_F(RunnerTest, DoesNotRunFinishedRunsAgainAndFailedOnesOnlyWhenAsked) {
   EXPECT_EQ(started(), 4U);
 }
 
-TEST_F(RunnerTest, GoesOnWithWhatAKilledStudyLeft) {
+TEST_F(RunnerTest, ContinuesAKilledStudy) {
   const auto plan = plan_of({"lehi", "adam"});
   auto study = new_study("compare", {"lehi"}, plan);
   study.runs[0].status = train::RunStatus::running;  // as a study that was killed leaves it
@@ -86,7 +87,7 @@ TEST_F(RunnerTest, GoesOnWithWhatAKilledStudyLeft) {
   EXPECT_FALSE(std::filesystem::exists(request_.directory / "study.json.tmp-1-1"));
 }
 
-TEST_F(RunnerTest, PassesASignalOnAndStopsStartingRuns) {
+TEST_F(RunnerTest, ForwardsASignalAndStartsNoMoreRuns) {
   request_.jobs = 1;
   const auto plan = plan_of({"adagrad", "lehi"});
   std::thread stopper([&] {
@@ -104,7 +105,7 @@ TEST_F(RunnerTest, PassesASignalOnAndStopsStartingRuns) {
   EXPECT_THAT(err_.str(), HasSubstr("stopping"));
 }
 
-TEST_F(RunnerTest, RefusesWhatIsNotItsOwn) {
+TEST_F(RunnerTest, RejectsADirectoryWithAnythingElse) {
   const auto plan = plan_of({"lehi"});
   run(plan);
   EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("add --resume"));
@@ -116,9 +117,9 @@ TEST_F(RunnerTest, RefusesWhatIsNotItsOwn) {
   request_.directory = scratch_ / "file";
   EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("is not a directory"));
   make_directories(scratch_ / "full");
-  testing::spill(scratch_ / "full/letter", "x");
+  testing::spill(scratch_ / "full/file", "x");
   request_.directory = scratch_ / "full";
-  EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("something else"));
+  EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("is not empty and holds no study"));
   EXPECT_EQ(started(), 1U);
 }
 
@@ -126,7 +127,7 @@ TEST_F(RunnerTest, RefusesADirectoryThatAnotherStudyRunsIn) {
   make_directories(request_.directory);
   const int other = ::open(request_.directory.c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(other, LOCK_EX | LOCK_NB), 0);
-  EXPECT_THAT(message_of([&] { run(plan_of({"lehi"})); }), HasSubstr("another lehi"));
+  EXPECT_THAT(message_of([&] { run(plan_of({"lehi"})); }), HasSubstr("another lehi process"));
   ::close(other);
   EXPECT_TRUE(run(plan_of({"lehi"})).study.runs[0].done());
 }
@@ -144,7 +145,7 @@ TEST_F(RunnerTest, WritesNothingWhenTheCheckFailsOrTheDirectoryIsReadOnly) {
   EXPECT_THAT(message_of([&] { run(plan_of({"lehi"})); }), HasSubstr("/proc/no"));
 }
 
-TEST_F(RunnerTest, SaysWhenTheProgramIsMissing) {
+TEST_F(RunnerTest, ReportsAMissingProgram) {
   request_.program = (tools_ / "nothing").string();
   const auto outcome = run(plan_of({"lehi"}));
   EXPECT_THAT(outcome.study.runs[0].message, AllOf(HasSubstr("cannot start"), HasSubstr("No such file")));
@@ -167,15 +168,15 @@ TEST_F(RunnerTest, RunsTheSecondPhaseAfterTheFirst) {
   request_.resume = true;
   EXPECT_EQ(to_json(run(plan.runs).study), to_json(outcome.study)) << "nothing is left to run";
   EXPECT_EQ(started(), 10U);
-  auto other = request_.seconds;
-  request_.seconds.clear();
+  auto other = request_.second_phases;
+  request_.second_phases.clear();
   EXPECT_THAT(message_of([&] { run(plan.runs); }), HasSubstr("it has two phases"));
-  request_.seconds = other;
-  request_.seconds[0].best = 2;
+  request_.second_phases = other;
+  request_.second_phases[0].best = 2;
   EXPECT_THAT(message_of([&] { run(plan.runs); }), HasSubstr("holds a different study: its second phase"));
 }
 
-TEST_F(RunnerTest, GoesOnWhereverThePhasesWereCut) {
+TEST_F(RunnerTest, ContinuesAfterAStopAtAnyPointOfTheSecondPhase) {
   const auto plan = phased_plan({"lehi", "adam"});
   const auto whole = run(plan.runs).study;
   request_.resume = true;
@@ -207,27 +208,27 @@ TEST_F(RunnerTest, TheSecondPhaseOfAnOptimizerWaitsForItsFailedRuns) {
   request_.resume = true;
   run(plan.runs);
   EXPECT_EQ(started(), 8U) << "failed runs are run again only when asked";
-  testing::spill(tools_ / "healed", "");
+  testing::spill(tools_ / "repaired", "");
   request_.retry_failed = true;
-  const auto healed = run(plan.runs);
-  EXPECT_EQ(healed.failed_code, 0);
+  const auto repaired = run(plan.runs);
+  EXPECT_EQ(repaired.failed_code, 0);
   EXPECT_EQ(started(), 8U + 3U + 2U);
-  EXPECT_EQ(directories(healed.study)[6], "protein-adamw-lr0.01-seed1") << "in its place, before lehi's";
+  EXPECT_EQ(directories(repaired.study)[6], "protein-adamw-lr0.01-seed1") << "in its place, before lehi's";
 }
 
 TEST_F(RunnerTest, RetriesFailedRunsOfTheSecondPhase) {
   const auto plan = phased_plan({"rmsprop"});
   EXPECT_EQ(run(plan.runs).failed_code, 3);
   EXPECT_EQ(started(), 3U + 2U);
-  testing::spill(tools_ / "healed", "");
+  testing::spill(tools_ / "repaired", "");
   request_.resume = true;
   request_.retry_failed = true;
-  const auto healed = run(plan.runs);
+  const auto repaired = run(plan.runs);
   EXPECT_EQ(started(), 6U);
-  for (const auto& entry : healed.study.runs) EXPECT_TRUE(entry.done()) << entry.directory;
+  for (const auto& entry : repaired.study.runs) EXPECT_TRUE(entry.done()) << entry.directory;
 }
 
-TEST_F(RunnerTest, ASignalInTheFirstPhaseLeavesTheSecondForLater) {
+TEST_F(RunnerTest, ASignalInTheFirstPhasePostponesTheSecond) {
   request_.jobs = 1;
   const auto plan = phased_plan({"adagrad"});
   std::thread stopper([&] {
@@ -241,7 +242,7 @@ TEST_F(RunnerTest, ASignalInTheFirstPhaseLeavesTheSecondForLater) {
   EXPECT_EQ(outcome.study.finished, "");
 }
 
-TEST_F(RunnerTest, RefusesAStudyWhoseNamesLeadElsewhere) {
+TEST_F(RunnerTest, RejectsRunDirectoriesOutsideTheStudy) {
   const auto plan = plan_of({"lehi"});
   run(plan);
   request_.resume = true;

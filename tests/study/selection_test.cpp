@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using testing::fake_run;
 using ::testing::HasSubstr;
 
-/// A run whose last evaluations were these.
+/// A run with these last evaluations.
 StudyRun run_with(double lr, std::uint64_t seed, const std::vector<double>& values) {
   auto run = fake_run("lehi", lr, seed, 1.0);
   run.windows["test_loss"] = window_over("test_loss", values);
@@ -25,7 +25,7 @@ VariantRuns only_group(const std::vector<StudyRun>& runs) {
   return groups.front();
 }
 
-// Two seeds with opposite noise: each has a deviation, their mean has none. By hand.
+// Two seeds with opposite noise: each has a deviation, their mean has none. Computed by hand.
 TEST(Selection, TheSeedAveragedCurveHasLessNoiseThanItsSeeds) {
   const std::vector<StudyRun> runs = {run_with(0.1, 0, {1.0, 3.0}), run_with(0.1, 1, {5.0, 3.0})};
   const auto group = only_group(runs);
@@ -53,8 +53,8 @@ TEST(Selection, TheSeedAveragedCurveCountsADivergedSeedAsWorstOrDropsIt) {
   EXPECT_FALSE(seed_averaged(only_group(runs).rates[0], "test_loss"));
 }
 
-TEST(Selection, CanGoByTheCurveInstead) {
-  // 0.1 is noisy in each seed and calm on average: 3.0 beats 3.5, though 3 + 2 sqrt(2) does not.
+TEST(Selection, CanUseTheSeedAveragedCurve) {
+  // 0.1 is noisy with each seed but not on average: 3.0 is better than 3.5, and 3 + 2 sqrt(2) is not.
   const std::vector<StudyRun> runs = {run_with(0.1, 0, {1.0, 3.0}), run_with(0.1, 1, {5.0, 3.0}),
                                       run_with(0.3, 0, {3.5, 3.5}), run_with(0.3, 1, {3.5, 3.5})};
   EXPECT_EQ(select_rate(only_group(runs), "test_loss")->lr, 0.3);
@@ -65,7 +65,7 @@ TEST(Selection, CanGoByTheCurveInstead) {
   EXPECT_FALSE(select_rate(only_group(old), "test_loss", ScoreOf::curve));
 }
 
-// 0.03 was best with the first seed, 0.01 is best over all of them; the others were not run again.
+// 0.03 is best with the first seed, 0.01 over all seeds; the other rates have one seed.
 TEST(Selection, AfterTwoPhasesOnlyRatesWithAllSeedsCompete) {
   const std::vector<StudyRun> runs = {fake_run("lehi", 0.003, 0, 0.9), fake_run("lehi", 0.1, 0, 0.8),
                                       fake_run("lehi", 0.01, 0, 0.31), fake_run("lehi", 0.03, 0, 0.30),
@@ -75,10 +75,10 @@ TEST(Selection, AfterTwoPhasesOnlyRatesWithAllSeedsCompete) {
   const auto best = select_rate(group, "test_loss");
   EXPECT_EQ(best->lr, 0.01);
   EXPECT_NEAR(best->score, 0.91 / 3 + 0.002, 1e-12);
-  EXPECT_FALSE(best->at_edge) << "the edge is that of the first phase's grid";
+  EXPECT_FALSE(best->at_edge) << "the grid is that of the first phase";
 }
 
-TEST(Selection, TheEdgeIsThatOfTheWholeGrid) {
+TEST(Selection, TheGridIncludesRatesWithOneSeed) {
   const std::vector<StudyRun> runs = {fake_run("lehi", 0.01, 0, 0.5), fake_run("lehi", 0.03, 0, 0.4),
                                       fake_run("lehi", 0.1, 0, 0.3), fake_run("lehi", 0.03, 1, 0.4),
                                       fake_run("lehi", 0.1, 1, 0.3)};
@@ -92,7 +92,7 @@ TEST(Selection, TheEdgeIsThatOfTheWholeGrid) {
   EXPECT_FALSE(best->at_edge);
 }
 
-// Somebody ran a bad rate with many more seeds, and its report is merged with that of a two-phase study.
+// A study of a bad rate with many seeds, merged with a two-phase study.
 TEST(Selection, ManySeedsDoNotMakeABadRateGood) {
   std::vector<StudyRun> runs;
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
@@ -106,10 +106,10 @@ TEST(Selection, ManySeedsDoNotMakeABadRateGood) {
   EXPECT_EQ(select_rate(only_group(runs), "test_loss")->lr, 0.03);
 }
 
-TEST(Selection, RatesWithoutACommonSeedGoByWhatTheyHave) {
+TEST(Selection, RatesWithoutACommonSeedAreComparedByTheirOwnSeeds) {
   const std::vector<StudyRun> runs = {fake_run("lehi", 0.01, 0, 0.3), fake_run("lehi", 0.03, 1, 0.2),
                                       fake_run("lehi", 0.1, 2, 0.4), fake_run("lehi", 0.1, 3, 0.4)};
-  EXPECT_EQ(select_rate(only_group(runs), "test_loss")->lr, 0.1) << "tried most";
+  EXPECT_EQ(select_rate(only_group(runs), "test_loss")->lr, 0.1) << "it has the most seeds";
   const std::vector<StudyRun> one_each = {runs[0], runs[1], runs[2]};
   EXPECT_EQ(select_rate(only_group(one_each), "test_loss")->lr, 0.03);
 }
@@ -126,7 +126,8 @@ TEST(Selection, RanksTheBestRates) {
                                       fake_run("lehi", 0.3, 0, NAN)};
   const auto group = only_group(runs);
   EXPECT_THAT(best_rates(group, "test_loss", 3), ElementsAre(0.1, 0.01, 0.03));
-  EXPECT_THAT(best_rates(group, "test_loss", 9), ElementsAre(0.1, 0.01, 0.03, 0.003)) << "never one that diverged";
+  EXPECT_THAT(best_rates(group, "test_loss", 9), ElementsAre(0.1, 0.01, 0.03, 0.003))
+      << "without the rate that diverged";
   EXPECT_THAT(best_rates(group, "test_loss", 0), ElementsAre());
 }
 

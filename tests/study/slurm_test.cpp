@@ -1,5 +1,5 @@
-// Studies through Slurm's commands, which are scripts here, with stand-ins for `lehi train`. A real Slurm runs one in
-// tests/cli/cluster_test.cpp.
+// Studies through Slurm. Its commands are scripts here (fake_slurm.h), the runs are stand-ins (stand_in.h).
+// tests/cli/cluster_test.cpp uses a real Slurm.
 #include "study/slurm.h"
 
 #include <gmock/gmock.h>
@@ -45,21 +45,21 @@ class SlurmTest : public testing::StandInTest {
     return ends;
   }
 
-  /// A study that was killed while job 7 had its runs, all of them still in the queue.
-  void leave_behind(const std::vector<PlannedRun>& plan, bool knows_its_job = true) {
+  /// Creates a study that was killed while all of its runs were tasks of job 7.
+  void leave_job(const std::vector<PlannedRun>& plan, bool with_job_file = true) {
     const auto study = new_study("compare", {"lehi"}, plan);
     make_directories(request_.directory);
     write_study(request_.directory, study);
     auto array = write_array(request_.directory, directories(study));
     array.job = "7";
-    if (knows_its_job) write_job(request_.directory, array);
+    if (with_job_file) write_job(request_.directory, array);
     spill(slurm_ / "names", array.name + " 7\n");
     for (std::size_t i = 0; i < plan.size(); ++i) spill(slurm_ / ("task-7_" + std::to_string(i)), "RUNNING None 0 0\n");
     request_.resume = true;
   }
 
-  /// What ends job 7: the stand-in's run of each task, when squeue is next asked.
-  void end_soon(const std::vector<PlannedRun>& plan) {
+  /// Makes the second call of squeue end job 7, with a finished run for each task.
+  void end_job_at_next_query(const std::vector<PlannedRun>& plan) {
     std::string script = "here=$1\nrm \"$here/next\"\n";
     for (std::size_t i = 0; i < plan.size(); ++i) {
       const auto run = (request_.directory / plan[i].directory).string();
@@ -68,7 +68,7 @@ class SlurmTest : public testing::StandInTest {
       script += "echo 'COMPLETED None 0 0' > \"$here/task-7_" + std::to_string(i) + "\"\n";
     }
     spill(slurm_ / "next.waiting", script);
-    // The first question is whether it still runs.
+    // The first call only finds that the job still runs.
     spill(slurm_ / "next", "mv \"$1/next.waiting\" \"$1/next\"\n");
   }
 
@@ -90,7 +90,7 @@ TEST_F(SlurmTest, RunsAnArrayAndRecordsHowItEnded) {
               AllOf(HasSubstr("<--partition=a b><-t5><--parsable>"), HasSubstr("<--array=0-3%2>")));
   EXPECT_THAT(err_.str(),
               AllOf(HasSubstr("4 runs submitted as Slurm's job 101"), HasSubstr("lehi lr 0.1 seed 0: done")));
-  EXPECT_TRUE(read_arrays(request_.directory).empty()) << "it is over";
+  EXPECT_TRUE(read_arrays(request_.directory).empty()) << "the array has ended";
   EXPECT_THAT(slurp(request_.directory / "slurm/101_2.log"), HasSubstr("the disk is on fire"));
 }
 
@@ -114,13 +114,12 @@ TEST_F(SlurmTest, RunsTheSecondPhaseAsAnArrayOfItsOwn) {
   for (const auto& entry : outcome.study.runs) EXPECT_TRUE(entry.done()) << entry.directory;
 }
 
-TEST_F(SlurmTest, WhatSlurmEndedHasFailedForItsReasonAndIsRetriedWhenAsked) {
+TEST_F(SlurmTest, TasksEndedBySlurmHaveFailedAndAreRetriedOnRequest) {
   const auto plan = plan_of({"lehi", "adam", "sgd", "radam"});
   spill(slurm_ / "end-0", "TIMEOUT TimeLimit 0 15\n");
   spill(slurm_ / "end-1", "OUT_OF_MEMORY OutOfMemory 0 125\n");
   spill(slurm_ / "end-2", "NODE_FAIL None 0 0\n");
   spill(slurm_ / "end-3", "FAILED None 66 0\n");
-  // A run that had time to save was ended by force all the same.
   make_directories(request_.directory);
   const auto outcome = run(plan);
   EXPECT_THAT(ends_of(outcome.study), ElementsAre("failed", "failed", "failed", "failed"));
@@ -137,9 +136,9 @@ TEST_F(SlurmTest, WhatSlurmEndedHasFailedForItsReasonAndIsRetriedWhenAsked) {
   EXPECT_EQ(submissions(), 2U);
 }
 
-TEST_F(SlurmTest, ARunThatSavedBeforeItsTimeLimitFailedToo) {
+TEST_F(SlurmTest, ARunThatSavedBeforeItsTimeLimitHasFailedToo) {
   const auto plan = plan_of({"lehi"});
-  leave_behind(plan);
+  leave_job(plan);
   make_directories(request_.directory / plan[0].directory);
   std::filesystem::copy_file(tools_ / "interrupted.json", request_.directory / plan[0].directory / "run.json");
   spill(slurm_ / "next",
@@ -149,23 +148,23 @@ TEST_F(SlurmTest, ARunThatSavedBeforeItsTimeLimitFailedToo) {
   EXPECT_THAT(outcome.study.runs[0].message, HasSubstr("TIMEOUT"));
 }
 
-TEST_F(SlurmTest, AJobThatSlurmHasForgottenHasEnded) {
+TEST_F(SlurmTest, AJobThatSlurmNoLongerKnowsHasEnded) {
   const auto plan = plan_of({"lehi"});
-  leave_behind(plan);
+  leave_job(plan);
   spill(slurm_ / "next", "test -f \"$1/asked\" && rm \"$1/task-7_0\"; touch \"$1/asked\"\n");
   const auto outcome = run(plan);
   EXPECT_THAT(outcome.study.runs[0].message, HasSubstr("no longer knows its task 7_0"));
   EXPECT_EQ(submissions(), 0U);
 }
 
-TEST_F(SlurmTest, ARefusalIsOneSentenceAndLeavesNothing) {
+TEST_F(SlurmTest, ARejectedSubmissionIsOneSentenceAndLeavesNoFiles) {
   const auto plan = plan_of({"lehi", "adam"});
-  spill(slurm_ / "refusal", "sbatch: error: Some hint\nsbatch: error: invalid partition specified: gpu\n");
+  spill(slurm_ / "rejection", "sbatch: error: Some hint\nsbatch: error: invalid partition specified: gpu\n");
   EXPECT_THAT(message_of([&] { run(plan); }),
-              AllOf(HasSubstr("sbatch did not take the study's 2 runs"), HasSubstr("invalid partition specified: gpu"),
-                    Not(HasSubstr("\n"))));
+              AllOf(HasSubstr("sbatch did not accept the study's 2 runs"),
+                    HasSubstr("invalid partition specified: gpu"), Not(HasSubstr("\n"))));
   EXPECT_THAT(scratch_.names(), IsEmpty());
-  std::filesystem::remove(slurm_ / "refusal");
+  std::filesystem::remove(slurm_ / "rejection");
   spill(slurm_ / "nonsense", "sbatch: Job would have started\n");
   EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("Job would have started"));
   EXPECT_THAT(scratch_.names(), IsEmpty());
@@ -174,19 +173,19 @@ TEST_F(SlurmTest, ARefusalIsOneSentenceAndLeavesNothing) {
   EXPECT_THAT(scratch_.names(), IsEmpty());
 }
 
-TEST_F(SlurmTest, ARefusalOfTheSecondPhaseKeepsTheFirst) {
+TEST_F(SlurmTest, ARejectedSecondPhaseKeepsTheFirst) {
   const auto plan = phased_plan({"lehi"});
-  spill(slurm_ / "next", "echo 'sbatch: error: full' > \"$1/refusal\"\n");
+  spill(slurm_ / "next", "echo 'sbatch: error: full' > \"$1/rejection\"\n");
   EXPECT_THAT(message_of([&] { run(plan.runs); }), HasSubstr("full"));
   std::filesystem::remove(slurm_ / "next");
-  std::filesystem::remove(slurm_ / "refusal");
+  std::filesystem::remove(slurm_ / "rejection");
   request_.resume = true;
   const auto outcome = run(plan.runs);
   EXPECT_EQ(outcome.study.runs.size(), 5U);
   EXPECT_EQ(started(), 5U);
 }
 
-TEST_F(SlurmTest, OptionsThatAreNoneAreRefused) {
+TEST_F(SlurmTest, RejectsInvalidOptions) {
   for (const auto* option : {"gpu", "", "-", "--", "--clusters=other", "-Mother"}) {
     request_.slurm_options = {option};
     EXPECT_THAT(message_of([&] { run(plan_of({"lehi"})); }), HasSubstr("--slurm-option")) << option;
@@ -194,60 +193,61 @@ TEST_F(SlurmTest, OptionsThatAreNoneAreRefused) {
   EXPECT_THAT(scratch_.names(), IsEmpty());
 }
 
-TEST_F(SlurmTest, GoesOnWithAnArrayThatStillRuns) {
+TEST_F(SlurmTest, ContinuesWithAnArrayThatStillRuns) {
   const auto plan = plan_of({"lehi", "adam"});
-  for (const bool knows_its_job : {true, false}) {
+  for (const bool with_job_file : {true, false}) {
     std::filesystem::remove_all(request_.directory);
-    leave_behind(plan, knows_its_job);
-    end_soon(plan);
+    leave_job(plan, with_job_file);
+    end_job_at_next_query(plan);
     const auto outcome = run(plan);
     EXPECT_THAT(ends_of(outcome.study), ElementsAre("done", "done"));
-    EXPECT_THAT(err_.str(), HasSubstr("goes on with Slurm's job 7, which still has 2 runs"));
+    EXPECT_THAT(err_.str(), HasSubstr("continues with Slurm's job 7, which still has 2 runs"));
   }
   EXPECT_EQ(submissions(), 0U);
 }
 
-TEST_F(SlurmTest, SubmitsWhatAnEndedArrayLeft) {
+TEST_F(SlurmTest, SubmitsTheRunsOfAnEndedArrayAgain) {
   const auto plan = plan_of({"lehi", "adam"});
-  leave_behind(plan);
+  leave_job(plan);
   for (const auto* name : {"task-7_0", "task-7_1"}) std::filesystem::remove(slurm_ / name);
   EXPECT_THAT(ends_of(run(plan).study), ElementsAre("done", "done"));
   EXPECT_EQ(submissions(), 1U);
 }
 
-TEST_F(SlurmTest, AnotherLauncherKeepsItsHandsOff) {
+TEST_F(SlurmTest, AnotherLauncherWaitsForTheArraysToEnd) {
   const auto plan = plan_of({"lehi"});
-  leave_behind(plan);
+  leave_job(plan);
   request_.launcher = LauncherKind::local;
   EXPECT_THAT(message_of([&] { run(plan); }), AllOf(HasSubstr("job 7 still has 1 run"), HasSubstr("--launcher slurm")));
   std::filesystem::remove(slurm_ / "task-7_0");
   EXPECT_TRUE(run(plan).study.runs[0].done());
 }
 
-TEST_F(SlurmTest, ASilentControllerIsAskedAgain) {
+TEST_F(SlurmTest, AControllerThatDoesNotAnswerIsAskedAgain) {
   const auto plan = plan_of({"lehi"});
-  leave_behind(plan);
+  leave_job(plan);
   spill(slurm_ / "silent", "");
-  EXPECT_THAT(message_of([&] { run(plan); }), AllOf(HasSubstr("can't be told"), HasSubstr("Unable to contact")))
+  EXPECT_THAT(message_of([&] { run(plan); }),
+              AllOf(HasSubstr("can't determine whether"), HasSubstr("Unable to contact")))
       << "or the run might be submitted twice";
   std::filesystem::remove(slurm_ / "silent");
-  end_soon(plan);
+  end_job_at_next_query(plan);
   spill(slurm_ / "next.after", slurp(slurm_ / "next.waiting"));
   spill(slurm_ / "next.waiting", "mv \"$1/next.after\" \"$1/next\"\n: > \"$1/silent\"\n");
   EXPECT_TRUE(run(plan).study.runs[0].done());
   EXPECT_THAT(err_.str(), AllOf(HasSubstr("Unable to contact"), HasSubstr("Slurm answers again")));
 }
 
-TEST_F(SlurmTest, ALargeStudyIsSeveralArrays) {
+TEST_F(SlurmTest, SplitsALargeStudyIntoSeveralArrays) {
   spill(slurm_ / "config", "MaxArraySize            = 2\n");
   const auto outcome = run(plan_of({"lehi", "adam", "radam", "amsgrad", "lehibrid"}));
   for (const auto& entry : outcome.study.runs) EXPECT_TRUE(entry.done()) << entry.directory;
   EXPECT_EQ(submissions(), 3U);
 }
 
-TEST_F(SlurmTest, ASignalTakesWaitingTasksBackAndStopsRunningOnes) {
+TEST_F(SlurmTest, ASignalCancelsWaitingTasksAndStopsRunningOnes) {
   const auto plan = plan_of({"lehi", "adam"});
-  leave_behind(plan);
+  leave_job(plan);
   spill(slurm_ / "task-7_1", "PENDING AssocGrpCpuLimit 0 0\n");
   std::thread stopper([&] {
     while (slurp(request_.directory / "study.json").find("\"running\"") == std::string::npos) {
@@ -265,17 +265,17 @@ TEST_F(SlurmTest, ASignalTakesWaitingTasksBackAndStopsRunningOnes) {
   EXPECT_TRUE(read_arrays(request_.directory).empty());
 }
 
-TEST_F(SlurmTest, FilesOfAnArrayThatNobodyCouldHaveWrittenAreRefused) {
+TEST_F(SlurmTest, RejectsInvalidFilesOfAnArray) {
   const auto plan = plan_of({"lehi"});
-  leave_behind(plan);
+  leave_job(plan);
   const auto array = read_arrays(request_.directory).front();
   spill(request_.directory / "slurm" / (array.name + ".job"), "7; rm -rf\n");
-  EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("number of a Slurm job"));
+  EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("expected the number of a Slurm job"));
   spill(request_.directory / "slurm" / (array.name + ".runs"), "../outside\n");
-  EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("no name of a folder"));
+  EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("not a plain directory name"));
   std::filesystem::remove_all(request_.directory / "slurm");
   std::filesystem::create_directory_symlink(tools_.path(), request_.directory / "slurm");
-  EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("is no directory"));
+  EXPECT_THAT(message_of([&] { run(plan); }), HasSubstr("is not a directory"));
   EXPECT_EQ(submissions(), 0U);
 }
 

@@ -1,5 +1,5 @@
-// A stand-in for `lehi train`: a shell script that ends in the way that its run's optimizer says; and studies made of
-// it.
+// A stand-in for `lehi train`: a shell script whose exit depends on the optimizer of its run. And a fixture for studies
+// of such runs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,11 +32,11 @@ test -f "$out/config.toml" || { echo "no config.toml" >&2; exit 3; }
 echo "$*" >> "$here/started"
 env > "$here/environment"
 echo '{"step":1,"total":4,"epoch":1,"seconds":0.1,"train_loss":0.5}'
-echo 'not a report'
+echo 'not a progress line'
 case "$out" in
   *-adamw-*)
-    test -f "$here/healed" || { echo "lehi: some notice" >&2; echo "lehi: the disk is on fire" >&2; exit 3; } ;;
-  *-rmsprop-*-seed1) test -f "$here/healed" || exit 3 ;;
+    test -f "$here/repaired" || { echo "lehi: some notice" >&2; echo "lehi: the disk is on fire" >&2; exit 3; } ;;
+  *-rmsprop-*-seed1) test -f "$here/repaired" || exit 3 ;;
   *-nadam-*) kill -KILL $$ ;;
   *-sgd-*) end diverged; exit 4 ;;
   *-lehi-*) ;;
@@ -71,7 +71,7 @@ class StandInTest : public ::testing::Test {
     request.tasks = {"protein"};
     request.optimizers = optimizers;
     request.seeds = seeds;
-    return study::make_plan(request);
+    return make_plan(request);
   }
 
   study::StudyOutcome run(const std::vector<study::PlannedRun>& plan) {
@@ -85,7 +85,7 @@ class StandInTest : public ::testing::Test {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   }
 
-  /// Every rate with seed 0, the best one with seeds 1 and 2. The stand-in's runs are best at 0.01.
+  /// Every rate with seed 0, the best rate with seeds 1 and 2. The stand-in has its best result at 0.01.
   study::StudyPlan phased_plan(const std::vector<std::string>& optimizers) {
     spill(tools_ / "metrics-0.01.jsonl", "{\"step\":1,\"seconds\":0.1,\"test_loss\":0.1}\n");
     study::PlanRequest request;
@@ -95,7 +95,7 @@ class StandInTest : public ::testing::Test {
     request.seeds = {0, 1, 2};
     request.best = 1;
     auto plan = study::make_study_plan({request});
-    request_.seconds = plan.seconds;
+    request_.second_phases = plan.second_phases;
     return plan;
   }
 

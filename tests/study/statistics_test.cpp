@@ -13,15 +13,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr double kLost = std::numeric_limits<double>::quiet_NaN();
-// A handful of additions of numbers near 1 (or 100 for accuracies) against Python's exact ones.
+constexpr double kDiverged = std::numeric_limits<double>::quiet_NaN();
+// A few additions of numbers near 1 (near 100 for accuracies), compared with Python's exact sums.
 constexpr double kRounding = 1e-12;
 
 std::vector<nlohmann::json> metric_lines(const char* metric, const std::vector<double>& values) {
   std::vector<nlohmann::json> lines;
   for (const double value : values) {
     nlohmann::json line = {{"step", lines.size() + 1}};
-    line[metric] = value;  // NaN becomes null, as in a file, when it is printed
+    line[metric] = value;  // dump() writes NaN as null, as in a file
     lines.push_back(nlohmann::json::parse(line.dump()));
   }
   return lines;
@@ -38,7 +38,7 @@ TEST(Statistics, WindowOfALossAddsTwoDeviations) {
   EXPECT_NEAR(window->score, 0.25458180130799724, kRounding);
 }
 
-TEST(Statistics, WindowOfAnAccuracyTakesThemOff) {
+TEST(Statistics, WindowOfAnAccuracySubtractsTwoDeviations) {
   const auto window = window_of(metric_lines("test_accuracy", {10.0, 97.1, 97.4, 97.3}), "test_accuracy", 3);
   ASSERT_TRUE(window);
   EXPECT_NEAR(window->mean, 97.26666666666667, 100 * kRounding);
@@ -46,7 +46,7 @@ TEST(Statistics, WindowOfAnAccuracyTakesThemOff) {
   EXPECT_NEAR(window->score, 96.96116162033627, 100 * kRounding);
 }
 
-TEST(Statistics, WindowIsNoLongerThanTheRunAndSurvivesOneEvaluation) {
+TEST(Statistics, WindowIsAtMostAsLongAsTheRunAndMayHaveOneEvaluation) {
   EXPECT_EQ(window_of(metric_lines("test_loss", {1.0, 3.0}), "test_loss", 10)->count, 2);
   const auto single = window_of(metric_lines("test_loss", {0.5}), "test_loss", 10);
   EXPECT_EQ(single->mean, 0.5);
@@ -54,7 +54,7 @@ TEST(Statistics, WindowIsNoLongerThanTheRunAndSurvivesOneEvaluation) {
   EXPECT_TRUE(std::isnan(single->two_std));
 }
 
-TEST(Statistics, WindowWithoutTheMetricIsNone) {
+TEST(Statistics, ThereIsNoWindowWithoutTheMetric) {
   EXPECT_FALSE(window_of(metric_lines("test_loss", {1.0}), "validation_loss", 1));
   EXPECT_FALSE(window_of({}, "test_loss", 1));
   auto lines = metric_lines("test_loss", {1.0, 2.0});
@@ -62,34 +62,34 @@ TEST(Statistics, WindowWithoutTheMetricIsNone) {
   EXPECT_FALSE(window_of(lines, "test_loss", 2));
 }
 
-TEST(Statistics, WindowThatHoldsANonFiniteValueIsNotFinite) {
-  const auto window = window_of(metric_lines("test_loss", {1.0, kLost, 2.0}), "test_loss", 3);
+TEST(Statistics, WindowWithANonFiniteValueIsNotFinite) {
+  const auto window = window_of(metric_lines("test_loss", {1.0, kDiverged, 2.0}), "test_loss", 3);
   ASSERT_TRUE(window);
   EXPECT_TRUE(std::isnan(window->mean));
   EXPECT_TRUE(std::isnan(window->score));
 }
 
-TEST(Statistics, SpreadOverSeeds) {
-  const auto three = spread({0.2421, 0.2450, 0.2510});
+TEST(Statistics, MeanAndDeviationOverSeeds) {
+  const auto three = mean_and_std({0.2421, 0.2450, 0.2510});
   EXPECT_EQ(three.count, 3U);
   EXPECT_NEAR(three.mean, 0.2460333333333333, kRounding);
   EXPECT_NEAR(three.std, 0.0045390894828515235, kRounding);
-  EXPECT_TRUE(std::isnan(spread({1.0}).std));
-  EXPECT_EQ(spread({1.0}).mean, 1.0);
-  EXPECT_TRUE(std::isnan(spread({1.0, kLost}).mean));
-  EXPECT_TRUE(std::isnan(spread({}).mean));
+  EXPECT_TRUE(std::isnan(mean_and_std({1.0}).std));
+  EXPECT_EQ(mean_and_std({1.0}).mean, 1.0);
+  EXPECT_TRUE(std::isnan(mean_and_std({1.0, kDiverged}).mean));
+  EXPECT_TRUE(std::isnan(mean_and_std({}).mean));
 }
 
 TEST(Statistics, ADivergedSeedIsWorseThanAnyNumber) {
-  EXPECT_TRUE(better("test_loss", 1e30, kLost));
-  EXPECT_TRUE(better("test_accuracy", 0.0, kLost));
-  EXPECT_FALSE(better("test_loss", kLost, 1.0));
-  EXPECT_FALSE(better("test_loss", kLost, kLost));
+  EXPECT_TRUE(better("test_loss", 1e30, kDiverged));
+  EXPECT_TRUE(better("test_accuracy", 0.0, kDiverged));
+  EXPECT_FALSE(better("test_loss", kDiverged, 1.0));
+  EXPECT_FALSE(better("test_loss", kDiverged, kDiverged));
   EXPECT_TRUE(better("test_loss", 1.0, 2.0));
   EXPECT_TRUE(better("test_accuracy", 2.0, 1.0));
   EXPECT_FALSE(better("test_accuracy", 1.0, 1.0));
-  EXPECT_EQ(mean_with_worst("test_loss", {1.0, kLost}), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(mean_with_worst("test_accuracy", {1.0, kLost}), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(mean_with_worst("test_loss", {1.0, kDiverged}), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(mean_with_worst("test_accuracy", {1.0, kDiverged}), -std::numeric_limits<double>::infinity());
   EXPECT_EQ(mean_with_worst("test_loss", {1.0, 2.0}), 1.5);
 }
 
@@ -108,7 +108,7 @@ TEST(Statistics, StudentsTAgreesWithClosedFormsAndPublishedTables) {
   EXPECT_THAT(testing::message_of([] { student_t(1.0, 2); }), HasSubstr("confidence is 1"));
 }
 
-// Differences, mean, standard error and interval worked out in Python with the closed form of t above.
+// Differences, mean, standard error and interval computed in Python with the closed form of t above.
 TEST(Statistics, PairedDifferenceOfThreeSeeds) {
   const std::vector<SeedValue> ours = {{0, .2357}, {1, .2410}, {2, .2463}};
   const std::vector<SeedValue> adam = {{2, .2510}, {0, .2421}, {1, .2450}};  // the order of seeds does not matter
@@ -122,7 +122,7 @@ TEST(Statistics, PairedDifferenceOfThreeSeeds) {
   EXPECT_EQ(verdict_text("test_loss", difference, "adam"), "better than adam with 3 seeds");
 }
 
-TEST(Statistics, AnIntervalThatHoldsZeroIsNoClearDifference) {
+TEST(Statistics, AnIntervalThatIncludesZeroIsNoClearDifference) {
   const auto difference = paired_difference({{0, 97.46}, {1, 97.56}, {2, 97.44}}, {{0, 97.43}, {1, 97.27}, {2, 97.43}});
   EXPECT_NEAR(difference.low, -0.2780347151621401, 1e-9);
   EXPECT_NEAR(difference.high, 0.49803471516212955, 1e-9);
@@ -131,20 +131,21 @@ TEST(Statistics, AnIntervalThatHoldsZeroIsNoClearDifference) {
 }
 
 TEST(Statistics, DivergedSeedsDecideTheVerdict) {
-  const auto lost = paired_difference({{0, .1}, {1, kLost}, {2, .1}}, {{0, .2}, {1, .2}, {2, .3}});
+  const auto lost = paired_difference({{0, .1}, {1, kDiverged}, {2, .1}}, {{0, .2}, {1, .2}, {2, .3}});
   EXPECT_EQ(lost.diverged, 1U);
   EXPECT_EQ(lost.differences.size(), 2U);
   EXPECT_EQ(verdict("test_loss", lost), Verdict::worse);
   EXPECT_EQ(verdict_text("test_loss", lost, "adam"), "worse than adam: diverged on 1 of 3 seeds");
-  const auto won = paired_difference({{0, .3}, {1, .3}}, {{0, kLost}, {1, .2}});
+  const auto won = paired_difference({{0, .3}, {1, .3}}, {{0, kDiverged}, {1, .2}});
   EXPECT_EQ(verdict_text("test_loss", won, "adam"), "better than adam, which diverged on 1 of 2 seeds");
-  const auto both = paired_difference({{0, kLost}, {1, .3}}, {{0, .1}, {1, kLost}});
+  const auto both = paired_difference({{0, kDiverged}, {1, .3}}, {{0, .1}, {1, kDiverged}});
   EXPECT_EQ(verdict("test_loss", both), Verdict::unknown);
-  const auto same = paired_difference({{0, kLost}, {1, kLost}, {2, .3}}, {{0, kLost}, {1, kLost}, {2, kLost}});
+  const auto same =
+      paired_difference({{0, kDiverged}, {1, kDiverged}, {2, .3}}, {{0, kDiverged}, {1, kDiverged}, {2, kDiverged}});
   EXPECT_EQ(verdict_text("test_loss", same, "adam"), "diverged on 2, adam on 3, of 3 seeds");
 }
 
-TEST(Statistics, OneSeedOrNoneSaysNothing) {
+TEST(Statistics, ThereIsNoVerdictWithOneSeedOrNone) {
   const auto one = paired_difference({{0, .1}, {1, .1}}, {{0, .2}});
   EXPECT_EQ(one.differences.size(), 1U);
   EXPECT_TRUE(std::isnan(one.low));

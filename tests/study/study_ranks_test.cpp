@@ -1,4 +1,4 @@
-// How ranks share runs, with a store inside this process.
+// The distribution of runs over ranks, with a store inside this process.
 #include "study/study_ranks.h"
 
 #include <gmock/gmock.h>
@@ -20,46 +20,46 @@ using testing::message_of;
 
 std::shared_ptr<c10d::Store> new_store() { return distributed::shared_store(c10::make_intrusive<c10d::HashStore>()); }
 
-TEST(StudyRanks, EveryRunIsTakenOnceByWhoeverAsksNext) {
+TEST(StudyRanks, EachRunIsClaimedOnceByTheNextRankThatAsks) {
   const auto store = new_store();
   StudyRanks other(store, 1, 2);
   {
     StudyRanks zero(store, 0, 2);
     EXPECT_FALSE(other.directory());
-    zero.open("/some/where");
+    zero.publish_directory("/some/where");
     EXPECT_EQ(other.directory(), "/some/where");
-    for (const auto* run : {"a", "b", "c"}) zero.offer(run);
-    EXPECT_EQ(other.take(), "a");
-    EXPECT_EQ(zero.take(), "b");
-    EXPECT_EQ(other.take(), "c");
-    EXPECT_FALSE(other.take());
-    EXPECT_FALSE(zero.take());
-    zero.offer("d");  // of the second phase
-    zero.offer("e");
-    EXPECT_EQ(zero.take(), "e") << "the one that asked first gets the first";
-    EXPECT_EQ(other.take(), "d");
-    EXPECT_FALSE(other.over());
-    other.leave();
+    for (const auto* run : {"a", "b", "c"}) zero.publish_run(run);
+    EXPECT_EQ(other.claim_run(), "a");
+    EXPECT_EQ(zero.claim_run(), "b");
+    EXPECT_EQ(other.claim_run(), "c");
+    EXPECT_FALSE(other.claim_run());
+    EXPECT_FALSE(zero.claim_run());
+    zero.publish_run("d");  // of the second phase
+    zero.publish_run("e");
+    EXPECT_EQ(zero.claim_run(), "e") << "the rank that asked first gets the first run";
+    EXPECT_EQ(other.claim_run(), "d");
+    EXPECT_FALSE(other.finished());
+    other.send_exit();
   }
-  EXPECT_TRUE(other.over());
+  EXPECT_TRUE(other.finished());
 }
 
-TEST(StudyRanks, RankZeroHearsInOrderAndWhoHasLeft) {
+TEST(StudyRanks, RankZeroReceivesEventsInOrderAndCountsExits) {
   const auto store = new_store();
   StudyRanks zero(store, 0, 3);
   StudyRanks one(store, 1, 3);
   StudyRanks two(store, 2, 3);
-  EXPECT_FALSE(zero.hear());
-  one.tell({{"started", "a"}});
-  two.tell({{"started", "b"}});
-  one.leave();
-  EXPECT_EQ(zero.hear()->at("started"), "a");
-  EXPECT_EQ(zero.hear()->at("started"), "b");
-  EXPECT_EQ(zero.left(), 0);
-  EXPECT_TRUE(zero.hear()->contains("left"));
-  EXPECT_EQ(zero.left(), 1);
-  EXPECT_FALSE(zero.hear());
-  two.leave();
+  EXPECT_FALSE(zero.receive_event());
+  one.send_event({{"started", "a"}});
+  two.send_event({{"started", "b"}});
+  one.send_exit();
+  EXPECT_EQ(zero.receive_event()->at("started"), "a");
+  EXPECT_EQ(zero.receive_event()->at("started"), "b");
+  EXPECT_EQ(zero.exited(), 0);
+  EXPECT_TRUE(zero.receive_event()->contains("exited"));
+  EXPECT_EQ(zero.exited(), 1);
+  EXPECT_FALSE(zero.receive_event());
+  two.send_exit();
 }
 
 TEST(StudyRanks, AnyRankMayAskAllToStop) {
@@ -67,27 +67,28 @@ TEST(StudyRanks, AnyRankMayAskAllToStop) {
   StudyRanks zero(store, 0, 2);
   StudyRanks one(store, 1, 2);
   EXPECT_EQ(zero.stop_request(), 0);
-  one.ask_to_stop(15);
+  one.request_stop(15);
   EXPECT_EQ(zero.stop_request(), 15);
-  one.leave();
+  one.send_exit();
 }
 
-TEST(StudyRanks, NamesARankThatIsSilent) {
+TEST(StudyRanks, NamesARankWithoutHeartbeats) {
   const auto store = new_store();
   StudyRanks zero(store, 0, 3);
   StudyRanks one(store, 1, 3);
   StudyRanks two(store, 2, 3);
-  constexpr double patience = 0.02;
-  one.leave();
-  zero.hear();
+  constexpr double timeout = 0.02;
+  one.send_exit();
+  zero.receive_event();
   for (int i = 0; i < 4; ++i) {
-    two.beat();
-    EXPECT_NO_THROW(zero.check_beats(patience)) << "one has left, which is no loss";
+    two.send_heartbeat();
+    EXPECT_NO_THROW(zero.check_heartbeats(timeout)) << "rank 1 has exited, which is not a loss";
     std::this_thread::sleep_for(std::chrono::milliseconds(15));
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  EXPECT_THAT(message_of([&] { zero.check_beats(patience); }), AllOf(HasSubstr("rank 2 of 3"), HasSubstr("--resume")));
-  two.leave();
+  EXPECT_THAT(message_of([&] { zero.check_heartbeats(timeout); }),
+              AllOf(HasSubstr("rank 2 of 3"), HasSubstr("--resume")));
+  two.send_exit();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "study/fake.h"
+#include "study/stored_plan.h"
 #include "support/support.h"
 #include "train/scratch.h"
 
@@ -28,7 +29,7 @@ Study two_runs() {
   return study;
 }
 
-TEST(StudyFile, ReadsBackWhatItWrote) {
+TEST(StudyFile, IsReadAsItWasWritten) {
   const Scratch scratch;
   write_study(scratch.path(), two_runs());
   const auto study = read_study(scratch.path());
@@ -55,9 +56,9 @@ TEST(StudyFile, HasTheFieldsThatOtherProgramsRead) {
   EXPECT_TRUE(document["runs"][1]["score"].is_null());
 }
 
-TEST(StudyFile, SaysWhatIsDamaged) {
+TEST(StudyFile, NamesWhatIsDamaged) {
   const Scratch scratch;
-  EXPECT_THAT(message_of([&] { read_study(scratch.path()); }), AllOf(HasSubstr("is no study"), HasSubstr("--out")));
+  EXPECT_THAT(message_of([&] { read_study(scratch.path()); }), AllOf(HasSubstr("is not a study"), HasSubstr("--out")));
   write_study(scratch.path(), two_runs());
   const auto path = scratch / "study.json";
   const auto whole = testing::slurp(path);
@@ -78,7 +79,7 @@ TEST(StudyFile, SaysWhatIsDamaged) {
   EXPECT_THAT(with("/second_phase", {{{"task", "protein"}, {"best", 1}, {"seeds", {"x"}}}}), HasSubstr("seeds"));
 }
 
-TEST(StudyFile, ADamagedEntryIsAFailedRunThatSaysWhy) {
+TEST(StudyFile, ADamagedEntryIsAFailedRunWithTheReasonAsItsMessage) {
   const Scratch scratch;
   write_study(scratch.path(), two_runs());
   const auto path = scratch / "study.json";
@@ -92,11 +93,11 @@ TEST(StudyFile, ADamagedEntryIsAFailedRunThatSaysWhy) {
       {"/runs/0/phase", "late", "'phase'"},
       {"/runs/0/directory", "../elsewhere", "../elsewhere"},
       {"/runs/0/directory", "/etc", "/etc"},
-      {"/runs/0/directory", "..", "expected the name of a folder"},
-      {"/runs/0/directory", "", "expected the name of a folder"},
+      {"/runs/0/directory", "..", "expected a plain directory name"},
+      {"/runs/0/directory", "", "expected a plain directory name"},
       {"/runs/0/directory", "<script>alert(1)</script>", "script"},
-      {"/runs/0/directory", "a\nb", "expected the name of a folder"},
-      {"/runs/0/directory", std::string(300, 'a'), "expected the name of a folder"},
+      {"/runs/0/directory", "a\nb", "expected a plain directory name"},
+      {"/runs/0/directory", std::string(300, 'a'), "expected a plain directory name"},
   };
   for (const auto& [pointer, value, expected] : cases) {
     auto document = nlohmann::json::parse(whole);
@@ -108,7 +109,7 @@ TEST(StudyFile, ADamagedEntryIsAFailedRunThatSaysWhy) {
     EXPECT_EQ(status_text(study.runs[0]), "failed") << pointer;
     EXPECT_THAT(study.runs[0].message, AllOf(HasSubstr("run 1"), HasSubstr(expected))) << pointer;
     EXPECT_TRUE(std::isnan(study.runs[0].mean("test_loss"))) << pointer;
-    EXPECT_TRUE(study.runs[0].directory.empty() || is_safe_name(study.runs[0].directory)) << pointer;
+    EXPECT_TRUE(study.runs[0].directory.empty() || base::is_safe_name(study.runs[0].directory)) << pointer;
     EXPECT_FALSE(study.runs[1].damaged) << pointer;
   }
   auto twice = nlohmann::json::parse(whole);
@@ -117,7 +118,7 @@ TEST(StudyFile, ADamagedEntryIsAFailedRunThatSaysWhy) {
   EXPECT_THAT(read_study(scratch.path()).runs[1].message, HasSubstr("another run has too"));
 }
 
-TEST(StudyFile, OfAnEarlierVersionHasOnePhaseAndNoSingleEvaluations) {
+TEST(StudyFile, OfAnEarlierVersionHasOnePhaseAndNoEvaluations) {
   const Scratch scratch;
   write_study(scratch.path(), two_runs());
   auto document = nlohmann::json::parse(testing::slurp(scratch / "study.json"));
@@ -131,7 +132,7 @@ TEST(StudyFile, OfAnEarlierVersionHasOnePhaseAndNoSingleEvaluations) {
   EXPECT_EQ(to_json(read_study(scratch.path())), to_json(two_runs()));
 }
 
-TEST(StudyFile, ARunIsWhatItsDirectorySays) {
+TEST(RunDirectory, DeterminesStatusAndResults) {
   const Scratch scratch;
   StudyRun run = fake_run("lehi", 0.1, 0, 1.0);
   run.window = 2;
@@ -164,7 +165,7 @@ TEST(StudyFile, ARunIsWhatItsDirectorySays) {
   EXPECT_THAT(run.message, HasSubstr("run.json"));
 }
 
-TEST(StudyFile, ARunWithDamagedFilesIsAFailedOne) {
+TEST(RunDirectory, ARunWithDamagedFilesHasFailed) {
   const Scratch scratch;
   const StudyRun before = fake_run("lehi", 0.1, 0, 1.0);
   const auto directory = scratch / before.directory;
@@ -201,7 +202,7 @@ TEST(StudyFile, ARunWithDamagedFilesIsAFailedOne) {
   EXPECT_THAT(read().message, HasSubstr("'schema' is 99"));
 }
 
-TEST(StudyFile, ARunIsNotReadThroughALink) {
+TEST(RunDirectory, IsNotReadThroughALink) {
   const Scratch scratch;
   const Scratch elsewhere;
   StudyRun run = fake_run("lehi", 0.1, 0, 1.0);
@@ -220,12 +221,13 @@ TEST(StudyFile, ARunIsNotReadThroughALink) {
     run.directory = name;
     read_run(run, scratch.path());
     EXPECT_EQ(status_text(run), "failed") << name;
-    EXPECT_THAT(message_of([&] { run_file(run, scratch.path(), "run.json"); }), HasSubstr("no name of a folder"));
+    EXPECT_THAT(message_of([&] { run_file(run, scratch.path(), "run.json"); }),
+                HasSubstr("not a plain directory name"));
   }
 }
 
-// Spikes after the last evaluation are known from the totals only.
-TEST(StudyFile, CountsTheSpikesOfADivergedRunsLastStretch) {
+// Spikes after the last evaluation are only in the totals.
+TEST(RunDirectory, CountsTheSpikesAfterTheLastEvaluation) {
   const Scratch scratch;
   StudyRun run = fake_run("lehi", 0.1, 0, 1.0);
   make_directories(scratch / run.directory);
@@ -241,13 +243,13 @@ TEST(StudyFile, CountsTheSpikesOfADivergedRunsLastStretch) {
   EXPECT_EQ(run.largest_gradient, 1e5);
 }
 
-TEST(StudyFile, FindsHowAnotherPlanDiffers) {
+TEST(StoredPlan, DescribesHowAnotherPlanDiffers) {
   const Scratch scratch;
   PlanRequest request;
   request.tasks = {"protein"};
   request.optimizers = {"lehi", "adam"};
   request.seeds = {0};
-  const auto plan = make_plan(request);
+  const auto plan = testing::make_plan(request);
   const auto study = new_study("compare", {"lehi"}, plan);
   for (const auto& run : plan) {
     make_directories(scratch / run.directory);
@@ -258,16 +260,16 @@ TEST(StudyFile, FindsHowAnotherPlanDiffers) {
   EXPECT_EQ(plan_difference(scratch.path(), study, read_plan(scratch.path(), study)), "");
   auto longer = request;
   longer.settings = {{"train.epochs", "7", "--epochs"}};
-  EXPECT_THAT(plan_difference(scratch.path(), study, make_plan(longer)), HasSubstr("train.epochs"));
+  EXPECT_THAT(plan_difference(scratch.path(), study, testing::make_plan(longer)), HasSubstr("train.epochs"));
   auto judged = request;
   judged.settings = {{"judge.window", "3", "--set"}};
-  EXPECT_THAT(plan_difference(scratch.path(), study, make_plan(judged)), HasSubstr("judged"));
+  EXPECT_THAT(plan_difference(scratch.path(), study, testing::make_plan(judged)), HasSubstr("judged"));
   auto more = request;
   more.seeds = {0, 1};
-  EXPECT_EQ(plan_difference(scratch.path(), study, make_plan(more)), "it has 2 runs and this one 4");
+  EXPECT_EQ(plan_difference(scratch.path(), study, testing::make_plan(more)), "it has 2 runs and this one 4");
   auto other = request;
   other.optimizers = {"lehi", "adamw"};
-  EXPECT_THAT(plan_difference(scratch.path(), study, make_plan(other)), HasSubstr("adamw"));
+  EXPECT_THAT(plan_difference(scratch.path(), study, testing::make_plan(other)), HasSubstr("adamw"));
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ using ::testing::StartsWith;
 
 StudyPlan plan_of_file(const std::string& text) { return make_study_plan(parse_study_file(text, "a.toml")); }
 
-/// The sentence about a file; it must be one about the file, not about the command line.
-std::string file_refusal(const std::string& text) {
+/// The error message about a file; "" for a ConfigError that was not thrown.
+std::string file_error(const std::string& text) {
   try {
     plan_of_file(text);
   } catch (const train::ConfigError& error) {
@@ -28,7 +28,7 @@ std::string file_refusal(const std::string& text) {
   return "";
 }
 
-TEST(StudyToml, GivesEveryTaskItsOwn) {
+TEST(StudyToml, EachTaskHasItsOwnKeys) {
   const auto requests = parse_study_file(R"(
 optimizers = ["lehi", "adam"]
 seeds = [0, 1, 2]
@@ -73,16 +73,16 @@ hidden = [7, 7]
   EXPECT_THAT(plan.runs[4].config.model.hidden, ElementsAre(7, 7));
   EXPECT_EQ(plan.runs[4].config.preset, "small");
   EXPECT_EQ(plan.runs.back().config.seed, 5U);
-  ASSERT_EQ(plan.seconds.size(), 1U);
-  EXPECT_EQ(plan.seconds[0].task, "protein");
-  EXPECT_THAT(plan.seconds[0].seeds, ElementsAre(1, 2));
+  ASSERT_EQ(plan.second_phases.size(), 1U);
+  EXPECT_EQ(plan.second_phases[0].task, "protein");
+  EXPECT_THAT(plan.second_phases[0].seeds, ElementsAre(1, 2));
 }
 
 TEST(StudyToml, HasTheDefaultsOfTheCommand) {
   const auto plan = plan_of_file("[[task]]\nname = \"protein\"\n");
   EXPECT_EQ(plan.runs.size(), 4U * 7U);
   EXPECT_EQ(plan.runs[0].config.seed, 0U);
-  EXPECT_TRUE(plan.seconds.empty());
+  EXPECT_TRUE(plan.second_phases.empty());
 }
 
 TEST(StudyToml, MomentumControlFollowsLehisRates) {
@@ -98,8 +98,8 @@ name = "mnist"
   EXPECT_EQ(plan.runs[3].config.optimizer.group.lr, 0.02);
 }
 
-// On one line and without toml++'s own formatter, whose width of 0.001 was undefined behaviour.
-TEST(StudyToml, SettingsAreWrittenAsTheyWereMeant) {
+// Without toml++'s formatter, which has undefined behaviour for 0.001.
+TEST(StudyToml, SettingsKeepTheirValues) {
   const auto requests = parse_study_file(R"(
 [[task]]
 name = "mnist"
@@ -118,21 +118,21 @@ settings.train.low_memory = true
   EXPECT_EQ(settings["train.low_memory"], "true");
 }
 
-TEST(StudyToml, ThePapersStudyIsTheProtocolOfThePaper) {
+TEST(StudyToml, ThePapersStudyFollowsItsProtocol) {
   const auto plan = make_study_plan(read_study_file(LEHI_SOURCE_DIR "/configs/studies/paper.toml"));
   EXPECT_EQ(plan.runs.size(), 2U * 5U * 7U);
-  EXPECT_EQ(plan.seconds.size(), 2U);
-  EXPECT_EQ(second_phase_candidates(plan.runs, plan.seconds).size(), 2U * 2U * 5U * 7U);
+  EXPECT_EQ(plan.second_phases.size(), 2U);
+  EXPECT_EQ(second_phase_candidates(plan.runs, plan.second_phases).size(), 2U * 2U * 5U * 7U);
 }
 
-TEST(StudyToml, SaysWhatIsWrongAndWhere) {
+TEST(StudyToml, NamesFileLineAndMistake) {
   const std::string task = "[[task]]\nname = \"protein\"\n";
   const std::pair<std::string, std::string> cases[] = {
       {"", "names no task"},
       {"task = 3\n", "names no task"},
-      {"task = [1]\n", "line 1: task is not a table"},
+      {"task = [1]\n", "line 1: task must be a table"},
       {"[[task]]\nseeds = [1]\n", "line 1: the task has no name"},
-      {"[[task]]\nname = 3\n", "line 2: name is 3, but must be a text"},
+      {"[[task]]\nname = 3\n", "line 2: name is 3, but must be a quoted string"},
       {"\noptimisers = [\"lehi\"]\n" + task, "line 2: there is no key 'optimisers' (did you mean 'optimizers'?)"},
       {task + "seed = [1]\n", "line 3: there is no key 'seed' (did you mean 'seeds'?)"},
       {task + "colour = 1\n", "there is no key 'colour'; there are optimizers, rates"},
@@ -151,10 +151,10 @@ TEST(StudyToml, SaysWhatIsWrongAndWhere) {
       {task + "optimizers = [\"adamm\"]\n", "adamm"},
       {task + "rates_of.adamm = [1.0]\n",
        "rates are given for adamm, which the study does not train (did you mean 'adam'?)"},
-      {task + "rates_of = 1\n", "rates_of is not a table"},
+      {task + "rates_of = 1\n", "rates_of must be a table"},
       {task + "optimizers = [\"sgd[lr=1]\"]\nrates_of.\"sgd[lr=1]\" = [1.0]\n", "names its own learning rate"},
       {task + "validation = 2\n", "data.validation is 2"},
-      {task + "settings = 1\n", "settings is not a table"},
+      {task + "settings = 1\n", "settings must be a table"},
       {task + "settings.train.epoch = 1\n",
        "a.toml, line 3: train.epoch: there is no key 'train.epoch' (did you mean 'train.epochs'?)"},
       {task + "settings.train.epochs = \"many\"\n", "a.toml, line 3: train.epochs"},
@@ -165,7 +165,7 @@ TEST(StudyToml, SaysWhatIsWrongAndWhere) {
       {"seeds = [1]\nseeds = [2]\n" + task, "a.toml, line 2"},
   };
   for (const auto& [text, expected] : cases) {
-    const auto message = file_refusal(text);
+    const auto message = file_error(text);
     EXPECT_THAT(message, AllOf(StartsWith("a.toml"), HasSubstr(expected))) << text;
     EXPECT_EQ(message.find("a.toml", 1), std::string::npos) << "named twice: " << message;
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;

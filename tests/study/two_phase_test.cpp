@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "study/fake.h"
+#include "study/stored_plan.h"
 #include "support/support.h"
 #include "train/scratch.h"
 
@@ -14,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Scratch;
 
-PlanRequest phased_request() {
+PlanRequest two_phase_request() {
   PlanRequest request;
   request.tasks = {"mnist"};
   request.optimizers = {"lehi", "sgd[lr=0.25]", "momentum-control"};
@@ -44,13 +45,13 @@ std::vector<std::string> directories_of(const std::vector<PlannedRun>& runs) {
 }
 
 /// A study whose first phase has ended: 3e-3 and 1e-2 are lehi's best, the control diverged at all but one rate.
-struct Phased {
-  StudyPlan plan = make_study_plan({phased_request()});
-  std::vector<PlannedRun> candidates = second_phase_candidates(plan.runs, plan.seconds);
+struct TwoPhaseStudy {
+  StudyPlan plan = make_study_plan({two_phase_request()});
+  std::vector<PlannedRun> candidates = second_phase_candidates(plan.runs, plan.second_phases);
   Study study = new_study("sweep", {"lehi", "sweep"}, plan.runs);
 
-  Phased() {
-    study.seconds = plan.seconds;
+  TwoPhaseStudy() {
+    study.second_phases = plan.second_phases;
     end_run(run_at(study, "lehi", 1e-3), 90.0);
     end_run(run_at(study, "lehi", 3e-3), 97.0);
     end_run(run_at(study, "lehi", 1e-2), 96.0);
@@ -62,20 +63,20 @@ struct Phased {
 };
 
 TEST(TwoPhases, TheFirstIsEveryRateWithTheFirstSeed) {
-  const auto plan = make_study_plan({phased_request()});
+  const auto plan = make_study_plan({two_phase_request()});
   EXPECT_EQ(plan.runs.size(), 3U + 1U + 3U);
   for (const auto& run : plan.runs) EXPECT_EQ(run.config.seed, 0U);
-  ASSERT_EQ(plan.seconds.size(), 1U);
-  EXPECT_EQ(plan.seconds[0].best, 2U);
-  EXPECT_THAT(plan.seconds[0].seeds, ElementsAre(1, 2));
+  ASSERT_EQ(plan.second_phases.size(), 1U);
+  EXPECT_EQ(plan.second_phases[0].best, 2U);
+  EXPECT_THAT(plan.second_phases[0].seeds, ElementsAre(1, 2));
 }
 
-// Runs that are not chosen would be just those of the plain grid: same names, same configurations.
+// They have the same names and configurations as in the plain grid.
 TEST(TwoPhases, TheCandidatesAreTheRestOfTheGrid) {
-  const Phased phased;
-  auto request = phased_request();
+  const TwoPhaseStudy phased;
+  auto request = two_phase_request();
   request.best = 0;
-  const auto grid = make_plan(request);
+  const auto grid = testing::make_plan(request);
   ASSERT_EQ(phased.plan.runs.size() + phased.candidates.size(), grid.size());
   for (std::size_t i = 0; i < phased.candidates.size(); ++i) {
     const auto& whole = grid[phased.plan.runs.size() + i];
@@ -87,7 +88,7 @@ TEST(TwoPhases, TheCandidatesAreTheRestOfTheGrid) {
 }
 
 TEST(TwoPhases, TheSecondIsTheBestRatesOfEachOptimizerWithTheOtherSeeds) {
-  const Phased phased;
+  const TwoPhaseStudy phased;
   const auto choice = choose_second_phase(phased.study, phased.candidates);
   EXPECT_THAT(choice.notices, ElementsAre());
   EXPECT_THAT(
@@ -98,7 +99,7 @@ TEST(TwoPhases, TheSecondIsTheBestRatesOfEachOptimizerWithTheOtherSeeds) {
 }
 
 TEST(TwoPhases, TheSecondWaitsForEveryRunOfAnOptimizer) {
-  Phased phased;
+  TwoPhaseStudy phased;
   run_at(phased.study, "lehi", 1e-3).status = train::RunStatus::failed;
   run_at(phased.study, "momentum-control", 0.03).status = train::RunStatus::interrupted;
   const auto choice = choose_second_phase(phased.study, phased.candidates);
@@ -107,14 +108,14 @@ TEST(TwoPhases, TheSecondWaitsForEveryRunOfAnOptimizer) {
   EXPECT_THAT(choice.notices, ElementsAre("the second phase of lehi on mnist waits for 1 run that failed"));
 }
 
-TEST(TwoPhases, AnOptimizerThatHadToWaitComesInItsPlace) {
-  Phased at_once;
+TEST(TwoPhases, RunsThatAreAddedLaterKeepTheOrderOfThePlan) {
+  TwoPhaseStudy at_once;
   add_second_phase(at_once.study, choose_second_phase(at_once.study, at_once.candidates).runs, at_once.candidates);
   EXPECT_EQ(at_once.study.runs.size(), 7U + 8U);
   EXPECT_EQ(at_once.study.runs[7].phase, 2);
-  EXPECT_TRUE(choose_second_phase(at_once.study, at_once.candidates).runs.empty()) << "chosen once";
+  EXPECT_TRUE(choose_second_phase(at_once.study, at_once.candidates).runs.empty()) << "they are chosen only once";
 
-  Phased later;
+  TwoPhaseStudy later;
   auto& failed = run_at(later.study, "lehi", 1e-3);
   failed.status = train::RunStatus::failed;
   add_second_phase(later.study, choose_second_phase(later.study, later.candidates).runs, later.candidates);
@@ -129,20 +130,20 @@ TEST(TwoPhases, AnOptimizerThatHadToWaitComesInItsPlace) {
   for (std::size_t i = 0; i < later.study.runs.size(); ++i) {
     EXPECT_EQ(later.study.runs[i].directory, at_once.study.runs[i].directory);
   }
-  EXPECT_EQ(later.study.runs[7].mean("test_accuracy"), 50.0) << "what had ended is kept";
+  EXPECT_EQ(later.study.runs[7].mean("test_accuracy"), 50.0) << "earlier results are kept";
 }
 
-TEST(TwoPhases, ExpectsTheSecondBeforeItIsKnown) {
-  const Phased phased;
+TEST(TwoPhases, EstimatesTheSecondBeforeItIsChosen) {
+  const TwoPhaseStudy phased;
   const auto expected = expected_second_phase(phased.study, phased.candidates);
   EXPECT_EQ(expected.size(), 2U * (2U + 1U + 2U));  // two seeds; sgd has one rate only
-  Phased begun;
+  TwoPhaseStudy begun;
   add_second_phase(begun.study, choose_second_phase(begun.study, begun.candidates).runs, begun.candidates);
   EXPECT_TRUE(expected_second_phase(begun.study, begun.candidates).empty());
 }
 
 TEST(TwoPhases, ChoosesOnValidationWhereItWasHeldOut) {
-  Phased phased;
+  TwoPhaseStudy phased;
   for (auto& run : phased.study.runs) {
     if (!run.done()) continue;
     const double accuracy = run.variant == "lehi" && run.lr == 1e-3 ? 99.0 : 80.0;
@@ -154,36 +155,36 @@ TEST(TwoPhases, ChoosesOnValidationWhereItWasHeldOut) {
   EXPECT_THAT(names, ::testing::Not(::testing::Contains("mnist-lehi-lr0.01-seed1")));
 }
 
-TEST(TwoPhases, AreInTheStudysFileAndDistinguishPlans) {
+TEST(TwoPhases, AreInTheStudyFileAndDistinguishPlans) {
   const Scratch scratch;
-  Phased phased;
-  EXPECT_EQ(plan_difference(scratch.path(), phased.study, phased.plan.runs, phased.plan.seconds), "");
+  TwoPhaseStudy phased;
+  EXPECT_EQ(plan_difference(scratch.path(), phased.study, phased.plan.runs, phased.plan.second_phases), "");
   add_second_phase(phased.study, choose_second_phase(phased.study, phased.candidates).runs, phased.candidates);
   write_study(scratch.path(), phased.study);
   const auto there = read_study(scratch.path());
   EXPECT_EQ(to_json(there), to_json(phased.study));
   EXPECT_EQ(to_json(there)["protocol"], "two-phase");
-  EXPECT_EQ(there.seconds, phased.plan.seconds);
+  EXPECT_EQ(there.second_phases, phased.plan.second_phases);
   EXPECT_EQ(there.runs.back().phase, 2);
   EXPECT_EQ(there.runs[0].windows.at("test_accuracy").values.size(), 2U);
-  EXPECT_EQ(plan_difference(scratch.path(), there, phased.plan.runs, phased.plan.seconds), "");
+  EXPECT_EQ(plan_difference(scratch.path(), there, phased.plan.runs, phased.plan.second_phases), "");
 
   EXPECT_THAT(plan_difference(scratch.path(), there, phased.plan.runs), HasSubstr("has two phases"));
-  auto request = phased_request();
+  auto request = two_phase_request();
   request.best = 1;
   auto other = make_study_plan({request});
-  EXPECT_THAT(plan_difference(scratch.path(), there, other.runs, other.seconds),
+  EXPECT_THAT(plan_difference(scratch.path(), there, other.runs, other.second_phases),
               HasSubstr("its second phase is mnist: the best 2 with seeds 1, 2 and this one's mnist: the best 1"));
-  request = phased_request();
+  request = two_phase_request();
   request.seeds = {0, 1};
   other = make_study_plan({request});
-  EXPECT_THAT(plan_difference(scratch.path(), there, other.runs, other.seconds), HasSubstr("seeds 1, 2"));
+  EXPECT_THAT(plan_difference(scratch.path(), there, other.runs, other.second_phases), HasSubstr("seeds 1, 2"));
   request.best = 0;
-  EXPECT_EQ(to_json(new_study("sweep", {}, make_plan(request)))["protocol"], "grid");
+  EXPECT_EQ(to_json(new_study("sweep", {}, testing::make_plan(request)))["protocol"], "grid");
 }
 
 TEST(TwoPhases, NeedAnotherSeed) {
-  auto request = phased_request();
+  auto request = two_phase_request();
   request.seeds = {0};
   EXPECT_THAT(testing::message_of([&] { make_study_plan({request}); }), HasSubstr("one seed only"));
 }

@@ -1,4 +1,4 @@
-// Failures as one sentence, also where no memory is left to make one.
+// Error messages as one sentence, also when no memory is left to format one.
 #pragma once
 
 #include <array>
@@ -8,14 +8,16 @@
 
 namespace lehi::base {
 
-/// What a scope does, for the sentence about memory that was missing: "load the data of task mnist". The innermost one
-/// that an exception leaves is remembered, without allocating anything.
-class Doing {
+/// Describes what a scope does, "load the data of task mnist", for the message after a failed allocation. When an
+/// exception leaves nested scopes, the innermost description is kept. Allocates nothing.
+class Activity {
  public:
-  explicit Doing(std::string_view what) noexcept;
-  Doing(const Doing&) = delete;
-  Doing& operator=(const Doing&) = delete;
-  ~Doing();
+  explicit Activity(std::string_view what) noexcept;
+  Activity(const Activity&) = delete;
+  Activity(Activity&&) = delete;
+  Activity& operator=(const Activity&) = delete;
+  Activity& operator=(Activity&&) = delete;
+  ~Activity();
 
   static constexpr std::size_t longest = 300;
 
@@ -24,30 +26,30 @@ class Doing {
   int exceptions_;
 };
 
-/// std::bad_alloc, or LibTorch's own error about memory.
-bool is_lack_of_memory(const std::exception& error) noexcept;
+/// True for std::bad_alloc and for LibTorch's own error about memory.
+bool is_out_of_memory(const std::exception& error) noexcept;
 
-/// "not enough memory to load the data of task mnist" after a lack of memory, by what was done on this thread.
-std::string_view lack_of_memory() noexcept;
+/// "not enough memory to load the data of task mnist": the activity of this thread whose allocation failed last.
+std::string_view out_of_memory_message() noexcept;
 
-/// The text of an error without LibTorch's stack trace.
-const char* text_of(const std::exception& error) noexcept;
+/// The error's message without LibTorch's stack trace.
+const char* message_without_backtrace(const std::exception& error) noexcept;
 
-/// The same as one line; for a lack of memory, lack_of_memory().
-std::string sentence_of(const std::exception& error);
+/// The same on one line; out_of_memory_message() for a failed allocation.
+std::string one_line_message(const std::exception& error);
 
-/// sentence_of() without allocating: in pieces.
-template <class Put>
-void put_sentence(const std::exception& error, const Put& put) {
-  if (is_lack_of_memory(error)) return put(lack_of_memory());
-  std::string_view text = text_of(error);
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+/// Passes one_line_message() in pieces to `write`; allocates nothing itself.
+template <class Write>
+void write_message(const std::exception& error, const Write& write) {
+  if (is_out_of_memory(error)) return write(out_of_memory_message());
+  std::string_view message = message_without_backtrace(error);
+  while (!message.empty() && message.back() == '\n') message.remove_suffix(1);
   for (;;) {
-    const auto end = text.find('\n');
-    put(text.substr(0, end));
+    const auto end = message.find('\n');
+    write(message.substr(0, end));
     if (end == std::string_view::npos) return;
-    put(std::string_view(" "));
-    text.remove_prefix(end + 1);
+    write(std::string_view(" "));
+    message.remove_prefix(end + 1);
   }
 }
 

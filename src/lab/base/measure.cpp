@@ -11,10 +11,10 @@
 namespace lehi::base {
 namespace {
 
-// Seconds of the fastest call within 300 ms: the machine's best, whatever else runs on it.
+// Seconds of the fastest call within 300 ms; the minimum is least disturbed by other programs.
 double best_seconds(const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
-  work();  // first touch of the memory, start of the threads
+  work();  // touches the memory and starts the threads
   const auto begin = Clock::now();
   double best = 1e300;
   while (Clock::now() - begin < std::chrono::milliseconds(300)) {
@@ -25,10 +25,8 @@ double best_seconds(const std::function<void()>& work) {
   return best;
 }
 
-void use_threads(int threads) { runtime::set_threads(threads); }
-
 double sgemm_gflops() {
-  constexpr std::int64_t n = 1024;  // three matrices of 4 MiB: large enough that starting threads does not show
+  constexpr std::int64_t n = 1024;  // three matrices of 4 MiB: large enough to hide the start of the threads
   const auto a = torch::rand({n, n});
   const auto b = torch::rand({n, n});
   auto c = torch::empty({n, n});
@@ -41,10 +39,10 @@ Speed measure_speed(const std::function<void(std::string_view)>& progress) {
   const int threads = at::get_num_threads();
   Speed speed;
   progress("matrix product, one thread");
-  use_threads(1);
+  runtime::set_threads(1);
   speed.sgemm_one_thread = sgemm_gflops();
   progress("matrix product, all threads");
-  use_threads(threads);
+  runtime::set_threads(threads);
   speed.sgemm_all_threads = sgemm_gflops();
 
   progress("memory");

@@ -1,4 +1,4 @@
-// What the machine gives in practice: matrix products and memory traffic, each as LibTorch runs them.
+// Measures the speed of this machine: matrix products and memory traffic, as LibTorch runs them.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ struct Speed {
   double triad = 0.0;              ///< GB/s of c = a + 2 b
 };
 
-/// About two seconds. `progress` is told what is being measured. LibTorch's thread count is as before afterwards.
+/// Takes about two seconds. Calls `progress` with the name of each measurement. Restores LibTorch's thread count.
 Speed measure_speed(const std::function<void(std::string_view)>& progress);
 
 }  // namespace lehi::base

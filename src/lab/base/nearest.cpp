@@ -9,7 +9,7 @@
 namespace lehi::base {
 namespace {
 
-// Insertions, deletions and replacements that make one word of the other (Levenshtein).
+// The number of insertions, deletions and replacements that turn one word into the other (Levenshtein).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -29,10 +29,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_name(std::string_view wrong, const std::vector<std::string>& known) {
   std::string best;
-  std::size_t least = wrong.size() / 2 + 1;  // half of the letters wrong is no typing mistake
+  std::size_t least = wrong.size() / 2 + 1;  // a name with more wrong letters is not a typing mistake
   for (const auto& name : known) {
     const auto longer = std::max(wrong.size(), name.size()) - std::min(wrong.size(), name.size());
-    if (longer >= least) continue;  // so far apart at least; a very long text costs nothing then
+    if (longer >= least) continue;  // a lower bound of the distance; spares long strings
     const auto distance = edit_distance(wrong, name);
     if (distance < least) {
       least = distance;

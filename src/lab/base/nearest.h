@@ -1,4 +1,4 @@
-// What somebody who mistyped a name most probably meant.
+// Suggestions for misspelt names.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace lehi::base {
 
-/// The known name that `wrong` is most probably meant to be, or "" when none is near.
+/// The known name with the smallest edit distance to `wrong`, or "" when all differ in more than half of its letters.
 std::string nearest_name(std::string_view wrong, const std::vector<std::string>& known);
 
-/// " (did you mean 'x'?)", or "" when no known name is near: for the middle of a sentence.
+/// " (did you mean 'x'?)" for the middle of a sentence, or "" when no known name is near.
 std::string suggestion(std::string_view wrong, const std::vector<std::string>& known);
 
 }  // namespace lehi::base

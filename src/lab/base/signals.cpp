@@ -3,25 +3,25 @@
 namespace lehi::base {
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): all that a signal handler may touch
-volatile std::sig_atomic_t arrived = 0;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the only kind of object a handler may write
+volatile std::sig_atomic_t received_signal = 0;
 
-void note(int number) {
-  if (arrived != 0) {
-    // NOLINTBEGIN(cert-sig30-c,bugprone-signal-handler): POSIX lists both as safe here
+void record_signal(int number) {
+  if (received_signal != 0) {
+    // NOLINTBEGIN(cert-sig30-c,bugprone-signal-handler): POSIX lists both functions as safe in a handler
     std::signal(number, SIG_DFL);
     std::raise(number);
     // NOLINTEND(cert-sig30-c,bugprone-signal-handler)
   }
-  arrived = number;
+  received_signal = number;
 }
 
 }  // namespace
 
 SignalWatch::SignalWatch() {
-  arrived = 0;
+  received_signal = 0;
   struct sigaction action {};
-  action.sa_handler = &note;
+  action.sa_handler = &record_signal;
   sigaction(SIGINT, &action, &before_interrupt_);
   sigaction(SIGTERM, &action, &before_terminate_);
 }
@@ -31,6 +31,7 @@ SignalWatch::~SignalWatch() {
   sigaction(SIGTERM, &before_terminate_, nullptr);
 }
 
-int SignalWatch::received() const { return arrived; }  // NOLINT(readability-convert-member-functions-to-static)
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): meaningful only while a watch exists
+int SignalWatch::received() const { return received_signal; }
 
 }  // namespace lehi::base

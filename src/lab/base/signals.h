@@ -1,12 +1,12 @@
-// SIGINT and SIGTERM as a request to stop in good order.
+// SIGINT and SIGTERM as a request to stop cleanly.
 #pragma once
 
 #include <csignal>
 
 namespace lehi::base {
 
-/// While it lives, the first SIGINT or SIGTERM is noted instead of ending the process; the second one ends it at once.
-/// One at a time.
+/// During its lifetime the first SIGINT or SIGTERM is recorded instead of ending the process; a second one ends the
+/// process at once. Only one watch may exist at a time.
 class SignalWatch {
  public:
   SignalWatch();
@@ -16,7 +16,7 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
   SignalWatch& operator=(SignalWatch&&) = delete;
 
-  /// The signal that has arrived, or 0.
+  /// The signal received so far, or 0.
   int received() const;
 
  private:

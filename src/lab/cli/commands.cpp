@@ -56,7 +56,7 @@ std::string help() {
 }
 
 int dispatch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
-  const base::Doing something("finish this command; free some, or ask for less");
+  const base::Activity something("finish this command; free some, or ask for less");
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
     out << help();
     return done;
@@ -120,7 +120,7 @@ void put_line(const std::exception& error, const Put& put) {
     const char* reason = ::strerrordesc_np(file->code().value());
     put(std::string_view(reason == nullptr ? "the system refused" : reason));
   } else {
-    base::put_sentence(error, put);
+    base::write_message(error, put);
   }
   put(std::string_view("\n"));
 }

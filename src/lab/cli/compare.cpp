@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/report.h"
 #include "report/document.h"
 #include "report/format.h"
 #include "study/comparison.h"
+#include "study/study_json.h"
 #include "train/json_file.h"
 
 namespace lehi::cli {
@@ -49,7 +51,7 @@ report::Document table_of(const study::Comparison& comparison) {
   const auto last = comparison.window == 1 ? std::string("at the last evaluation")
                                            : fmt::format("over the last {} evaluations", comparison.window);
   const auto caption = fmt::format("{}: {} {}, mean{} over {} seed{}; step time (fastest ten) relative to {}",
-                                   study::short_task(comparison.task), comparison.metric, last,
+                                   base::short_task(comparison.task), comparison.metric, last,
                                    seeds > 1 ? " ± std" : "", seeds, seeds == 1 ? "" : "s", comparison.baseline);
   return {report::Paragraph{caption}, table};
 }

@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/duration.h"
 #include "base/signals.h"
 #include "cli/arguments.h"
 #include "runtime/names.h"
-#include "study/progress.h"
 #include "train/llmc_weights.h"
 #include "train/weight_names.h"
 #include "train/weight_shards.h"
@@ -50,7 +50,7 @@ class ConvertProgress {
       said_at_ = elapsed.count();
       const double left = elapsed.count() * (static_cast<double>(total_) / static_cast<double>(done_) - 1.0);
       err_ << fmt::format("lehi: {:.1f} of {:.1f} GB, about {} left\n", static_cast<double>(done_) / 1e9,
-                          static_cast<double>(total_) / 1e9, study::duration_text(left));
+                          static_cast<double>(total_) / 1e9, base::duration_text(left));
     }
     done_ += bytes;
   }

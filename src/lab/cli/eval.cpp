@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/duration.h"
 #include "cli/arguments.h"
 #include "cli/run_flags.h"
 #include "cli/table.h"
 #include "lehi/runtime.h"
-#include "study/progress.h"
 #include "train/evaluate.h"
 #include "train/run.h"
 #include "train/task_data.h"
@@ -39,7 +39,7 @@ std::function<void(std::int64_t)> progress_of(const std::string& name, std::int6
     if (seconds < said + 5.0 || done == rows) return;
     said = seconds;
     const double left = seconds * static_cast<double>(rows - done) / static_cast<double>(done);
-    err << fmt::format("lehi: {}: {} of {} rows, about {} left\n", name, done, rows, study::duration_text(left));
+    err << fmt::format("lehi: {}: {} of {} rows, about {} left\n", name, done, rows, base::duration_text(left));
   };
 }
 

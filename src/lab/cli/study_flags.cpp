@@ -12,6 +12,8 @@
 #include <set>
 #include <vector>
 
+#include "base/lists.h"
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/table.h"
 #include "distributed/launch.h"
@@ -20,6 +22,8 @@
 #include "lehi/runtime.h"
 #include "report/format.h"
 #include "study/mpi_launcher.h"
+#include "study/stored_plan.h"
+#include "study/study_file.h"
 #include "study/study_toml.h"
 #include "train/task_data.h"
 #include "train/task_model.h"
@@ -138,7 +142,7 @@ study::PlanRequest plan_request(const StudyFlags& flags, study::Rates default_ra
   study::PlanRequest request{.tasks = flags.tasks,
                              .preset = run.preset,
                              .file = run.file,
-                             .optimizers = study::split_optimizers("--optimizers", flags.optimizers),
+                             .optimizers = base::split_list("--optimizers", flags.optimizers),
                              .rates = {},
                              .default_rates = default_rates,
                              .seeds = parse_seeds(flags.seeds),
@@ -228,10 +232,10 @@ StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study
     return config;
   }
   config.plan = std::move(plan.runs);
-  config.seconds = std::move(plan.seconds);
+  config.seconds = std::move(plan.second_phases);
   if (config.directory.empty()) {
-    const auto what = flags.study.empty() ? study::short_task(config.plan.front().config.task)
-                                          : study::safe_name(std::filesystem::path(flags.study).stem().string());
+    const auto what = flags.study.empty() ? base::short_task(config.plan.front().config.task)
+                                          : base::safe_name(std::filesystem::path(flags.study).stem().string());
     config.directory = default_out(fmt::format("{}-{}", kind, what));
   }
   return config;
@@ -247,15 +251,15 @@ int run_study_command(const StudyConfig& config, std::ostream& err,
   request.program_arguments = config.program_arguments;
   request.ranks = ranks.get();
   if (ranks && ranks->rank() > 0) {
-    study::work_for_rank_zero(request);
+    study::run_worker_rank(request);
     return done;
   }
   auto plan = config.plan;
-  request.seconds = config.seconds;
+  request.second_phases = config.seconds;
   if (plan.empty()) {
     const auto there = study::read_study(config.directory);
     plan = study::read_plan(config.directory, there);
-    request.seconds = there.seconds;
+    request.second_phases = there.second_phases;
   }
   request.directory = config.directory;
   request.kind = config.kind;

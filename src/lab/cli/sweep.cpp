@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/report.h"
 #include "report/document.h"
 #include "report/study_report.h"
+#include "study/study_json.h"
 #include "study/study_toml.h"
 
 namespace lehi::cli {
@@ -20,7 +22,7 @@ namespace {
 std::string title_of(const study::Study& study) {
   std::vector<std::string> tasks;
   for (const auto& run : study.runs) {
-    const auto task = study::short_task(run.task);
+    const auto task = base::short_task(run.task);
     if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(task);
   }
   return fmt::format("lehi sweep {}", fmt::join(tasks, ", "));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/lists.h"
 #include "cli/arguments.h"
 #include "cli/optimizer_flags.h"
 #include "cli/table.h"
@@ -15,7 +16,6 @@
 #include "files/files.h"
 #include "model/problem.h"
 #include "plot/svg.h"
-#include "study/plan.h"
 
 namespace lehi::cli {
 namespace {
@@ -134,7 +134,7 @@ TracedOptimizer parse_variant(const std::string& variant, OptimizerFlags flags) 
       throw UsageError(fmt::format("--optimizers: '{}' lacks its closing bracket, as in lehi[lr=0.1]", variant));
     }
     const auto inside = variant.substr(bracket + 1, variant.size() - bracket - 2);
-    for (auto setting : study::split_optimizers("--optimizers", inside)) {
+    for (auto setting : base::split_list("--optimizers", inside)) {
       const auto equals = setting.find('=');
       if (equals == std::string::npos || equals == 0) {
         throw UsageError(fmt::format("--optimizers: '{}' in '{}' is not of the form key=value", setting, variant));
@@ -157,7 +157,7 @@ TracedOptimizer parse_variant(const std::string& variant, OptimizerFlags flags) 
 std::vector<TracedOptimizer> chosen_optimizers(const std::string& list, const OptimizerFlags& flags) {
   if (list.empty()) return {{flags.optimizer, resolve(flags)}};
   std::vector<TracedOptimizer> chosen;
-  for (const auto& variant : study::split_optimizers("--optimizers", list)) {
+  for (const auto& variant : base::split_list("--optimizers", list)) {
     const bool twice =
         std::any_of(chosen.begin(), chosen.end(), [&](const auto& one) { return one.variant == variant; });
     if (twice) throw UsageError(fmt::format("--optimizers: '{}' is listed twice", variant));

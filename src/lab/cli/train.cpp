@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/duration.h"
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/rank_arguments.h"
 #include "cli/run_flags.h"
@@ -18,8 +20,6 @@
 #include "distributed/local_ranks.h"
 #include "distributed/process_ranks.h"
 #include "files/files.h"
-#include "study/plan.h"
-#include "study/progress.h"
 #include "train/json_file.h"
 #include "train/run.h"
 
@@ -29,7 +29,7 @@ namespace {
 using train::RunStatus;
 
 std::string short_time(double seconds) {
-  return seconds < 10.0 ? fmt::format("{:.1f} s", seconds) : study::duration_text(seconds);
+  return seconds < 10.0 ? fmt::format("{:.1f} s", seconds) : base::duration_text(seconds);
 }
 
 // One line that is redrawn on a terminal; elsewhere one line an evaluation, at most every two seconds.
@@ -184,7 +184,7 @@ TrainConfig parse_train(const Arguments& arguments) {
   if (!flags.task.empty()) {
     config.run = train::resolve(config_request(flags));
     if (config.out.empty()) {
-      config.out = default_out(fmt::format("{}-{}-seed{}", study::short_task(config.run->task),
+      config.out = default_out(fmt::format("{}-{}-seed{}", base::short_task(config.run->task),
                                            config.run->optimizer.name, config.run->seed));
     }
   } else if (!config.resume) {

@@ -27,7 +27,7 @@ double mean_eps_dominated(const RateRuns& runs) {
   for (const auto* run : runs.runs) {
     if (std::isfinite(run->eps_dominated)) values.push_back(run->eps_dominated);
   }
-  return study::spread(values).mean;
+  return study::mean_and_std(values).mean;
 }
 
 std::string reached_text(const study::Reached& reached, const std::string& text) {

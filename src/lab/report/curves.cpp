@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "study/run_directory.h"
 #include "train/metrics_log.h"
 
 namespace lehi::report {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/names.h"
 #include "plot/colours.h"
 #include "plot/smooth.h"
 #include "report/curves.h"
@@ -74,8 +75,8 @@ std::vector<std::string> colours_of(const Analysis& analysis) {
 }
 
 std::string figure_title(const Section& section) {
-  return section.preset == "paper" ? study::short_task(section.task)
-                                   : fmt::format("{} ({})", study::short_task(section.task), section.preset);
+  return section.preset == "paper" ? base::short_task(section.task)
+                                   : fmt::format("{} ({})", base::short_task(section.task), section.preset);
 }
 
 plot::Figure curves_figure(const Section& section, const Analysis& analysis) {
@@ -140,8 +141,8 @@ std::vector<NamedFigure> figures_of(const Studies& studies) {
   std::vector<NamedFigure> figures;
   for (const auto& section : sections_of(studies.read)) {
     const Analysis analysis(section);
-    const auto name = study::safe_name(
-        fmt::format("{}-{}{}", study::short_task(section.task), section.preset, section.held_out ? "-held-out" : ""));
+    const auto name = base::safe_name(
+        fmt::format("{}-{}{}", base::short_task(section.task), section.preset, section.held_out ? "-held-out" : ""));
     if (auto curves = curves_figure(section, analysis); !curves.panels.empty()) {
       figures.push_back({name + "-curves", std::move(curves)});
     }

@@ -70,13 +70,13 @@ ordered_json rate_json(const Section& section, const Analysis& analysis, const s
     indices.push_back(std::find(section.runs.begin(), section.runs.end(), run) - section.runs.begin());
   }
   const double mean = study::mean_of_windows(rate, analysis.selection_metric);
-  const bool known = stability.calm != study::Calm::unknown;
+  const bool known = stability.status != study::StabilityStatus::unknown;
   return {{"lr", rate.lr},
           {"score", rounded_number(study::mean_score(rate, analysis.selection_metric))},
           {"mean", rounded_number(mean)},
           {"two_std", std::isfinite(mean) ? rounded_number(two_std) : ordered_json()},
           {"paper", paper_json(section, variant, rate)},
-          {"stability", known ? ordered_json(study::calm_text(stability.calm)) : ordered_json()},
+          {"stability", known ? ordered_json(study::status_text(stability.status)) : ordered_json()},
           {"largest_gradient", rounded_number(stability.largest_gradient)},
           {"spike_evaluations", rounded_number(stability.spike_evaluations)},
           {"spike_steps", rounded_number(stability.spike_steps)},

@@ -15,11 +15,11 @@ using study::VariantRuns;
 namespace {
 
 std::string stability_text(const study::Stability& stability) {
-  const std::string text(study::calm_text(stability.calm));
-  switch (stability.calm) {
-    case study::Calm::failed:
+  const std::string text(study::status_text(stability.status));
+  switch (stability.status) {
+    case study::StabilityStatus::failed:
       return fmt::format("{} {}/{}", text, stability.diverged, stability.runs);
-    case study::Calm::noisy:
+    case study::StabilityStatus::noisy:
       return fmt::format("{} {:.3g} ({:.3g})", text, stability.largest_gradient, stability.spike_evaluations);
     default:
       return std::isfinite(stability.largest_gradient) && stability.runs > 0

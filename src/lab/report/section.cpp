@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/names.h"
+#include "study/run_directory.h"
+
 namespace lehi::report {
 
 using study::RateRuns;
@@ -25,7 +28,7 @@ bool same_run(const StudyRun& a, const StudyRun& b) {
 }  // namespace
 
 std::string Section::title() const {
-  return fmt::format("{} ({} preset{})", study::short_task(task), preset,
+  return fmt::format("{} ({} preset{})", base::short_task(task), preset,
                      held_out ? ", part of the training rows held out" : "");
 }
 
@@ -103,12 +106,12 @@ std::vector<study::SeedValue> values_of(const RateRuns& runs, const std::string&
   return values;
 }
 
-study::Spread spread_of(const RateRuns& runs, const std::string& metric) {
+study::MeanAndStd spread_of(const RateRuns& runs, const std::string& metric) {
   const auto seeds = values_of(runs, metric);
   std::vector<double> values;
   values.reserve(seeds.size());
   for (const auto& seed : seeds) values.push_back(seed.value);
-  return study::spread(values);
+  return study::mean_and_std(values);
 }
 
 train::JudgeConfig judge_config(const Section& section) {

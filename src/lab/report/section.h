@@ -73,7 +73,7 @@ const study::RateRuns* at_rate(const study::VariantRuns& variant, double lr);
 std::vector<study::SeedValue> values_of(const study::RateRuns& runs, const std::string& metric);
 
 /// Mean and standard deviation of values_of().
-study::Spread spread_of(const study::RateRuns& runs, const std::string& metric);
+study::MeanAndStd spread_of(const study::RateRuns& runs, const std::string& metric);
 
 /// The `judge` settings of the section's first run whose configuration can be read, else the defaults.
 train::JudgeConfig judge_config(const Section& section);

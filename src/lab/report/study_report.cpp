@@ -6,11 +6,14 @@
 #include <exception>
 #include <iterator>
 
+#include "base/names.h"
 #include "files/files.h"
 #include "report/format.h"
 #include "report/paper_comparison.h"
 #include "report/rate_tables.h"
 #include "report/seed_tables.h"
+#include "study/run_directory.h"
+#include "study/study_file.h"
 
 namespace lehi::report {
 
@@ -106,7 +109,7 @@ Document score_tables(const study::Study& study, std::vector<std::string>& warni
     const auto variants = study::group_runs(runs);
     const auto seeds = seeds_of(runs).size();
     document.push_back(Paragraph{fmt::format("{}: score of {} ({} over {}), {} seed{}; * best rate",
-                                             study::short_task(task), metric, score_formula(metric),
+                                             base::short_task(task), metric, score_formula(metric),
                                              last_evaluations(runs.front()->window), seeds, seeds == 1 ? "" : "s")});
     document.push_back(scores_by_rate(variants, metric));
     for (auto& warning : edge_warnings(variants, metric)) warnings.push_back(std::move(warning));

@@ -7,6 +7,7 @@
 
 #include "report/document.h"
 #include "report/section.h"
+#include "study/study_file.h"
 
 namespace lehi::report {
 

@@ -11,12 +11,15 @@
 namespace lehi::study {
 namespace {
 
+constexpr std::size_t kMostExact = 10;  // values up to which all resamples are counted
+constexpr std::size_t kResamples = 10'000;
+
 struct WeightedMean {
   double mean;
-  double weight;  ///< of the samples that have it, out of n^n
+  double weight;  ///< number of samples with this mean, out of n^n
 };
 
-/// Walks over how often each value is drawn, n times in all: one entry stands for n! / (k1! k2! ...) samples.
+/// Enumerates how often (k1, k2, ...) each value is drawn in n draws: n! / (k1! k2! ...) samples each.
 class Samples {
  public:
   explicit Samples(const std::vector<double>& values) : values_(values) {}
@@ -48,12 +51,13 @@ class Samples {
 };
 
 std::vector<WeightedMean> drawn_samples(const std::vector<double>& values) {
-  std::mt19937_64 engine(20'240'506);  // NOLINT(cert-msc51-cpp): the same interval every time
+  std::mt19937_64 engine(20'240'506);  // NOLINT(cert-msc51-cpp): a fixed seed gives the same interval every time
   const auto n = values.size();
   std::vector<WeightedMean> means;
+  means.reserve(kResamples);
   for (std::size_t i = 0; i < kResamples; ++i) {
     double sum = 0.0;
-    // The remainder, since the distributions of <random> differ between libraries; its bias is n / 2^64.
+    // Not a distribution of <random>: those differ between libraries. The bias of the remainder is n / 2^64.
     for (std::size_t k = 0; k < n; ++k) sum += values[engine() % n];
     means.push_back({sum / static_cast<double>(n), 1.0});
   }
@@ -69,11 +73,11 @@ Interval bootstrap_mean(std::vector<double> values, double confidence) {
   const bool finite = std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
   if (values.size() < 2 || !finite) return {nan, nan};
   std::sort(values.begin(), values.end());
-  auto means = values.size() <= kExactBootstrap ? Samples(values).all() : drawn_samples(values);
+  auto means = values.size() <= kMostExact ? Samples(values).all() : drawn_samples(values);
   std::sort(means.begin(), means.end(), [](const auto& a, const auto& b) { return a.mean < b.mean; });
   double total = 0.0;
   for (const auto& entry : means) total += entry.weight;
-  // The first mean from either side with which the tail is filled; a rounding error must not pass one over.
+  // The first mean from either side at which the tail is complete; the factor allows for rounding errors.
   const double tail = (1.0 - confidence) / 2.0 * total * (1.0 - 1e-12);
   const auto from = [tail](auto entry) {
     double sum = 0.0;

@@ -5,24 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
+#include "study/baseline.h"
 #include "study/json.h"
-#include "train/metrics_log.h"
+#include "study/run_cost.h"
+#include "study/selection.h"
 
 namespace lehi::study {
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
-
-std::vector<json> lines_of(const StudyRun& run, const std::filesystem::path& directory) {
-  try {
-    return train::read_metrics(run_file(run, directory, "metrics.jsonl"));
-  } catch (const std::exception&) {
-    return {};  // the table says "-", the run's status why
-  }
-}
 
 std::string baseline_of(const std::vector<VariantRuns>& groups) {
   const auto adam =
@@ -32,44 +24,6 @@ std::string baseline_of(const std::vector<VariantRuns>& groups) {
 
 }  // namespace
 
-std::optional<Effort> effort_to_reach(const std::vector<json>& lines, const std::string& metric, double target) {
-  for (const json& line : lines) {
-    const double value = number_or_nan(line, metric.c_str());
-    if (!std::isfinite(value) || better(metric, target, value)) continue;
-    return Effort{number_or_nan(line, "seconds"), number_or_nan(line, "forward_passes"),
-                  number_or_nan(line, "backward_passes")};
-  }
-  return {};
-}
-
-std::optional<double> seconds_to_reach(const std::vector<json>& lines, const std::string& metric, double target) {
-  const auto effort = effort_to_reach(lines, metric, target);
-  return effort ? std::optional(effort->seconds) : std::nullopt;
-}
-
-Reached reach_baseline(const RateRuns& runs, const RateRuns& baseline, const std::string& metric,
-                       const std::function<std::filesystem::path(const StudyRun&)>& place) {
-  std::map<std::uint64_t, double> targets;  // what the baseline ended with, by seed
-  for (const auto* run : baseline.runs) {
-    if (const double mean = run->mean(metric); std::isfinite(mean)) targets[run->seed] = mean;
-  }
-  Reached result;
-  std::vector<double> seconds, forward, backward;
-  for (const auto* run : runs.runs) {
-    const auto target = targets.find(run->seed);
-    if (!run->finished() || target == targets.end()) continue;
-    ++result.seeds;
-    const auto effort = effort_to_reach(lines_of(*run, place(*run)), metric, target->second);
-    if (!effort) continue;
-    ++result.reached;
-    seconds.push_back(effort->seconds);
-    forward.push_back(effort->forward_passes);
-    backward.push_back(effort->backward_passes);
-  }
-  result.effort = {mean_of(seconds), mean_of(forward), mean_of(backward)};
-  return result;
-}
-
 Comparison compare_runs(const Study& study, const std::filesystem::path& directory) {
   const auto groups = group_runs(pointers_to(study.runs));
   Comparison result;
@@ -78,7 +32,7 @@ Comparison compare_runs(const Study& study, const std::filesystem::path& directo
   result.window = study.runs.front().window;
   result.baseline = baseline_of(groups);
 
-  RateRuns baseline;  // at its only rate
+  RateRuns baseline;  // it has one rate only
   for (const auto& run : study.runs) {
     if (run.variant == result.baseline) baseline.runs.push_back(&run);
   }
@@ -95,7 +49,7 @@ Comparison compare_runs(const Study& study, const std::filesystem::path& directo
         if (run->finished()) finals.push_back(run->mean(result.metric));
       }
       row.unfinished = rate.runs.size() - row.done - row.diverged - row.failed;
-      row.final = spread(finals);
+      row.final = mean_and_std(finals);
       const auto reached = reach_baseline(
           rate, baseline, result.metric, [&](const StudyRun&) -> const auto& { return directory; });
       row.reached = reached.reached;

@@ -1,4 +1,4 @@
-// Numbers between JSON and tables: what is not finite is null there and NaN here.
+// Numbers in JSON: null stands for values that are not finite, which JSON can't represent.
 #pragma once
 
 #include <cmath>

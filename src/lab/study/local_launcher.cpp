@@ -2,17 +2,17 @@
 
 namespace lehi::study {
 
-void LocalLauncher::look(const LaunchEvents& events) {
-  while (!waiting_.empty() && processes_.count() < jobs_) {
-    const auto run = waiting_.front();
-    waiting_.pop_front();
+void LocalLauncher::poll(const LaunchEvents& events) {
+  while (!queue_.empty() && processes_.count() < jobs_) {
+    const auto run = queue_.front();
+    queue_.pop_front();
     processes_.start(run, events);
   }
-  processes_.look(events);
+  processes_.poll(events);
 }
 
 void LocalLauncher::stop(int signal) {
-  waiting_.clear();
+  queue_.clear();
   processes_.send(signal);
 }
 

@@ -1,5 +1,5 @@
-// Runs on every rank of a program that mpirun, srun or torchrun started, rank 0 included: a rank that has room takes
-// the next run. Rank 0 keeps the study; the others tell it what their runs do.
+// Runs on every rank of a program that mpirun, srun or torchrun started, rank 0 included: each rank claims the next run
+// when it has room. Rank 0 keeps the study; the other ranks send it the events of their runs.
 #pragma once
 
 #include <set>
@@ -12,22 +12,22 @@
 
 namespace lehi::study {
 
-/// Of rank 0.
+/// The launcher of rank 0.
 class MpiLauncher : public Launcher {
  public:
-  MpiLauncher(const RunnerRequest& request, int held);
+  MpiLauncher(const RunnerRequest& request, int lock);
 
   void start(const std::vector<std::string>& runs) override;
   bool busy() const override;
-  void look(const LaunchEvents& events) override;
+  void poll(const LaunchEvents& events) override;
   void stop(int signal) override;
   int stop_request() const override { return stop_request_; }
   std::size_t running() const override { return running_.size(); }
-  std::size_t at_once() const override;
+  std::size_t concurrency() const override;
 
  private:
   StudyRanks& ranks_;
-  std::size_t jobs_;  ///< of a rank
+  std::size_t jobs_;  ///< per rank
   RunProcesses processes_;
   std::set<std::string> waiting_;
   std::set<std::string> running_;
@@ -36,8 +36,8 @@ class MpiLauncher : public Launcher {
   double checked_at_ = 0.0;
 };
 
-/// What the other ranks do until rank 0 sends them home: `request.ranks` says which one this is. Throws where rank 0 is
-/// lost.
-void work_for_rank_zero(RunnerRequest request);
+/// Runs the claimed runs of a rank other than 0 until rank 0 tells it to exit; `request.ranks` is this rank. Throws
+/// when the connection to rank 0 is lost.
+void run_worker_rank(RunnerRequest request);
 
 }  // namespace lehi::study

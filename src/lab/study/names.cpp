@@ -1,67 +1,32 @@
-// Names of runs, as people write them and as folders may have them.
-#include <algorithm>
-#include <filesystem>
+#include "study/names.h"
 
-#include "runtime/message.h"
-#include "study/plan.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/names.h"
 
 namespace lehi::study {
-namespace {
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-         c == '_' || c == '+';
+std::string directory_name(std::string_view task, std::string_view variant, double lr, std::uint64_t seed) {
+  return fmt::format("{}-{}-lr{}-seed{}", base::short_task(task), base::safe_name(variant), lr, seed);
 }
 
-}  // namespace
-
-std::vector<std::string> split_optimizers(std::string_view option, std::string_view text) {
-  std::vector<std::string> pieces(1);
-  int depth = 0;
-  for (const char c : text) {
-    if (c == '[') ++depth;
-    if (c == ']') --depth;
-    if (c == ',' && depth == 0) {
-      pieces.emplace_back();
-    } else {
-      pieces.back() += c;
-    }
-  }
-  if (depth != 0) throw_invalid_argument("{}: '{}' has a bracket without its other half", option, text);
-  for (const auto& piece : pieces) {
-    if (piece.empty())
-      throw_invalid_argument("{}: '{}' has an empty name; expected names separated by commas", option, text);
-  }
-  return pieces;
+std::string run_label(std::string_view task, std::string_view variant, double lr, std::uint64_t seed) {
+  return fmt::format("{} {} lr {} seed {}", base::short_task(task), variant, lr, seed);
 }
 
-std::string safe_name(std::string_view text) {
-  constexpr std::size_t longest = 80;
-  std::string name;
-  for (const char c : text) {
-    if (is_plain(c)) {
-      name += c;
-    } else if (!name.empty() && name.back() != '_') {
-      name += '_';
-    }
-  }
-  name.erase(0, name.find_first_not_of(".-_"));
-  if (name.size() > longest) name.resize(longest);
-  name.erase(name.find_last_not_of(".-_") + 1);
-  return name.empty() ? "x" : name;
-}
-
-bool is_safe_name(std::string_view name) {
-  constexpr std::size_t longest = 255;  // of a file's name on Linux
-  return !name.empty() && name.size() <= longest && name.front() != '.' && name.front() != '-' &&
-         std::all_of(name.begin(), name.end(), is_plain);
-}
-
-std::string short_task(std::string_view task) {
-  const auto colon = task.find(':');
-  if (colon == std::string_view::npos) return safe_name(task);
-  const auto stem = std::filesystem::path(task.substr(colon + 1)).stem().string();
-  return safe_name(task.substr(0, colon)) + "-" + safe_name(stem);
+std::string unique_name(const std::string& wanted, std::set<std::string>& taken) {
+  // Two variants may have the same safe name ("a b" and "a_b"), and some file systems ignore case.
+  const auto lower_case = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+  };
+  std::string name = wanted;
+  for (int i = 2; !taken.insert(lower_case(name)).second; ++i) name = fmt::format("{}-{}", wanted, i);
+  return name;
 }
 
 }  // namespace lehi::study

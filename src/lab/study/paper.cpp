@@ -20,7 +20,7 @@ PaperCell cell_from(const nlohmann::json& cell, const std::string& where) {
 std::map<std::string, PaperTask> read_tables() {
   const std::string where = "configs/paper_tables.json";
   const auto text = train::embedded_text("paper_tables.json");
-  if (!text) throw FileError(where + " is missing from the program; build it again");
+  if (!text) throw FileError(where + " is missing from the program; rebuild it");
   const auto document = train::parse_json(*text, where);
   std::map<std::string, PaperTask> tables;
   for (const auto& [task, values] : train::object_field(document, "tasks", where).items()) {

@@ -28,40 +28,40 @@ std::array<int, 2> make_pipe() {
   return ends;
 }
 
-struct Image {
+struct ChildSetup {
   const char* program;
   char** arguments;
   char** environment;
   int out;
   int err;
-  int held;
+  int lock;
   pid_t parent;
 };
 
-// Between fork and exec: only calls that are safe there.
-[[noreturn]] void become(const Image& image) {
+// Runs between fork and exec: makes only async-signal-safe calls.
+[[noreturn]] void exec_child(const ChildSetup& setup) {
   constexpr int cannot_start = 127;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != image.parent) ::_exit(cannot_start);  // it died before the line above
+  if (::getppid() != setup.parent) ::_exit(cannot_start);  // the parent ended before prctl()
   ::setpgid(0, 0);
   for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
   const int input = ::open("/dev/null", O_RDONLY);
   ::dup2(input, STDIN_FILENO);
-  ::dup2(image.out, STDOUT_FILENO);
-  ::dup2(image.err, STDERR_FILENO);
-  if (image.held >= 0) ::fcntl(image.held, F_SETFD, 0);
-  ::execve(image.program, image.arguments, image.environment);
+  ::dup2(setup.out, STDOUT_FILENO);
+  ::dup2(setup.err, STDERR_FILENO);
+  if (setup.lock >= 0) ::fcntl(setup.lock, F_SETFD, 0);
+  ::execve(setup.program, setup.arguments, setup.environment);
   const char* reason = ::strerrordesc_np(errno);
-  for (const char* text : {"cannot start ", image.program, ": ", reason == nullptr ? "?" : reason, "\n"}) {
+  for (const char* text : {"cannot start ", setup.program, ": ", reason == nullptr ? "?" : reason, "\n"}) {
     if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
   }
   ::_exit(cannot_start);
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+std::vector<char*> null_terminated(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (auto& text : texts) pointers.push_back(text.data());
+  pointers.reserve(strings.size() + 1);
+  for (auto& string : strings) pointers.push_back(string.data());
   pointers.push_back(nullptr);
   return pointers;
 }
@@ -69,27 +69,27 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }  // namespace
 
 Child::Child(const std::string& program, std::vector<std::string> arguments, std::vector<std::string> environment,
-             int held) {
-  auto pointers = pointers_to(arguments);
-  auto variables = pointers_to(environment);
+             int lock) {
+  auto pointers = null_terminated(arguments);
+  auto variables = null_terminated(environment);
   const auto out = make_pipe();
   const auto err = make_pipe();
-  const Image image{.program = program.c_str(),
-                    .arguments = pointers.data(),
-                    .environment = variables.data(),
-                    .out = out[1],
-                    .err = err[1],
-                    .held = held,
-                    .parent = ::getpid()};
+  const ChildSetup setup{.program = program.c_str(),
+                         .arguments = pointers.data(),
+                         .environment = variables.data(),
+                         .out = out[1],
+                         .err = err[1],
+                         .lock = lock,
+                         .parent = ::getpid()};
   process_ = ::fork();
-  if (process_ == 0) become(image);
+  if (process_ == 0) exec_child(setup);
   const int error = errno;
   ::close(out[1]);
   ::close(err[1]);
   out_.descriptor = out[0];
   err_.descriptor = err[0];
   if (process_ < 0) throw std::system_error(error, std::generic_category(), "a run can't be started: fork");
-  ::setpgid(process_, process_);  // whichever of the two comes first; a signal may be due before the child runs
+  ::setpgid(process_, process_);  // here too: a signal may be sent before the child runs
 }
 
 Child::Child(Child&& other) noexcept
@@ -108,12 +108,12 @@ Child::~Child() {
 }
 
 void Child::Stream::read(const Lines& lines) {
-  constexpr std::size_t longest_line = 1 << 16;  // a longer one is no progress and no message
+  constexpr std::size_t longest_line = 1 << 16;  // longer lines are neither progress nor messages
   std::array<char, 4096> buffer{};
   while (descriptor >= 0) {
     const auto size = ::read(descriptor, buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return;  // nothing there now
+    if (size < 0) return;  // no output at the moment
     if (size == 0) return close(lines);
     rest.append(buffer.data(), static_cast<std::size_t>(size));
     std::size_t begin = 0;
@@ -152,9 +152,9 @@ void Child::send(int signal) const {
 
 std::string find_command(const std::string& name) {
   const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    auto candidate = std::filesystem::path(folder.empty() ? "." : folder) / name;
+  std::istringstream directories(path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path);
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    auto candidate = std::filesystem::path(directory.empty() ? "." : directory) / name;
     std::error_code ignored;
     if (std::filesystem::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0)
       return candidate;
@@ -170,7 +170,7 @@ CommandOutput run_command(std::vector<std::string> arguments) {
   std::optional<int> status;
   while (!status) {
     std::array<pollfd, 2> descriptors = {{{child.out(), POLLIN, 0}, {child.err(), POLLIN, 0}}};
-    constexpr int milliseconds = 20;  // it may close its output before it ends
+    constexpr int milliseconds = 20;  // short: it may close its output before it ends
     ::poll(descriptors.data(), descriptors.size(), milliseconds);
     status = child.ended();
     child.read([&](std::string_view line) { (output.out += line) += '\n'; },

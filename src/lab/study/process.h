@@ -1,4 +1,4 @@
-// Child processes whose output is read while they run.
+// Child processes, with their output read while they run.
 #pragma once
 
 #include <sys/types.h>
@@ -11,25 +11,25 @@
 
 namespace lehi::study {
 
-/// A process of its own group, so that Ctrl-C reaches it through its parent only, once. It has no input. It dies with
-/// its parent, however that one ends, and until then keeps the descriptor `held` (a lock) open, so that nobody takes
-/// the lock while it is still writing.
+/// A child process in a process group of its own, so that Ctrl-C reaches it only through its parent. Its standard input
+/// is /dev/null. It is killed when its parent ends for any reason. It inherits the descriptor `lock`, so that the lock
+/// is held while it may still write.
 class Child {
  public:
-  /// `program` is a path; `arguments` begin with the name that the program is to see as its own; `environment` is
-  /// "NAME=value"s.
-  Child(const std::string& program, std::vector<std::string> arguments, std::vector<std::string> environment, int held);
+  /// `program` is a path, `arguments` begin with argv[0], `environment` has entries "NAME=value", and `lock` is -1 for
+  /// none.
+  Child(const std::string& program, std::vector<std::string> arguments, std::vector<std::string> environment, int lock);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
-  ~Child();  ///< kills it if it still runs
+  ~Child();  ///< kills the process if it still runs
 
   using Lines = std::function<void(std::string_view line)>;
-  /// Hands over the whole lines that it has printed since, without waiting.
+  /// Passes on the complete lines printed since the last call, without waiting.
   void read(const Lines& out, const Lines& err);
 
-  /// The status of waitpid() once it has ended; does not wait.
+  /// The status of waitpid() once the process has ended; does not wait.
   std::optional<int> ended();
 
   void send(int signal) const;
@@ -40,7 +40,7 @@ class Child {
  private:
   struct Stream {
     int descriptor = -1;
-    std::string rest;  ///< of a line whose end has not come yet
+    std::string rest;  ///< of a line that is not complete yet
     void read(const Lines& lines);
     void close(const Lines& lines);
   };
@@ -50,17 +50,17 @@ class Child {
   Stream err_;
 };
 
-/// What a command that runs a moment printed, and how it ended.
+/// The output of a short command and how it ended.
 struct CommandOutput {
-  int code = 0;  ///< its exit code; 1 where a signal ended it
+  int code = 0;  ///< its exit code; 1 if a signal ended it
   std::string out;
   std::string err;
 };
 
-/// Where the PATH has a command; "" where it has none.
+/// The path of a command on the PATH; "" if there is none.
 std::string find_command(const std::string& name);
 
-/// Runs a command of the PATH to its end: an argument vector, no shell.
+/// Runs a command of the PATH to its end, without a shell.
 CommandOutput run_command(std::vector<std::string> arguments);
 
 }  // namespace lehi::study

@@ -7,55 +7,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <ostream>
 #include <string_view>
 #include <utility>
 
+#include "base/duration.h"
+#include "study/names.h"
 #include "study/statistics.h"
 
 namespace lehi::study {
 namespace {
 
-constexpr double kRedraw = 0.2;        // seconds between two drawings on a terminal
-constexpr double kPlainStatus = 10.0;  // and between two plain lines
+constexpr double kRedrawInterval = 0.2;    // seconds, on a terminal
+constexpr double kSummaryInterval = 10.0;  // seconds, elsewhere
+
+std::string label_of(const StudyRun& run) { return run_label(run.task, run.variant, run.lr, run.seed); }
 
 std::string left_text(const std::optional<double>& seconds) {
-  return seconds ? fmt::format("about {} left", duration_text(*seconds)) : "";
+  return seconds ? fmt::format("about {} left", base::duration_text(*seconds)) : "";
 }
 
 }  // namespace
-
-std::optional<ProgressLine> parse_report(std::string_view line) {
-  const auto object = nlohmann::json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return {};
-  const auto count = [&](const char* key) -> std::optional<std::int64_t> {
-    const auto found = object.find(key);
-    if (found == object.end() || !found->is_number_integer() || found->get<std::int64_t>() < 0) return {};
-    return found->get<std::int64_t>();
-  };
-  const auto step = count("step");
-  const auto total = count("total");
-  if (!step || !total || *total == 0) return {};
-  const auto loss = object.find("train_loss");
-  return ProgressLine{.step = *step,
-                      .total = *total,
-                      .epoch = count("epoch").value_or(0),
-                      .train_loss = loss != object.end() && loss->is_number()
-                                        ? loss->get<double>()
-                                        : std::numeric_limits<double>::quiet_NaN()};
-}
-
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::llround(std::max(seconds, 0.0)));
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
-  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
-}
-
-std::string run_text(const StudyRun& run) {
-  return fmt::format("{} {} lr {} seed {}", short_task(run.task), run.variant, run.lr, run.seed);
-}
 
 StudyProgress::Style StudyProgress::style_for(bool terminal) {
   const auto set = [](const char* name) {
@@ -78,41 +50,42 @@ StudyProgress::StudyProgress(std::ostream& err, Style style, std::size_t jobs, c
 void StudyProgress::replace(const std::vector<StudyRun>& runs, std::vector<StudyRun> expected) {
   runs_ = runs;
   expected_ = std::move(expected);
-  over_.clear();
-  for (const auto& run : runs_) over_.push_back(run.finished() || run.status == train::RunStatus::failed);
+  ended_.clear();
+  ended_.reserve(runs_.size());
+  for (const auto& run : runs_) ended_.push_back(run.finished() || run.status == train::RunStatus::failed);
 }
 
 void StudyProgress::started(std::size_t run, double now) {
-  over_[run] = false;
+  ended_[run] = false;
   running_[run].since = now;
-  if (!style_.live) say(fmt::format("{}: started", run_text(runs_[run])));
+  if (!style_.live) print(fmt::format("{}: started", label_of(runs_[run])));
 }
 
-void StudyProgress::reported(std::size_t run, const ProgressLine& report, double now) {
+void StudyProgress::reported(std::size_t run, const ProgressLine& line, double now) {
   auto& state = running_[run];
   if (!state.first) {
-    state.first = report;
+    state.first = line;
     state.first_at = now;
   }
-  state.latest = report;
+  state.latest = line;
   state.latest_at = now;
 }
 
 void StudyProgress::ended(std::size_t run, const StudyRun& how, double now) {
   const auto& state = running_[run];
   const double seconds = now - state.since;
-  const bool whole = how.done() && state.first && state.first->step * 10 < state.first->total;
-  if (whole) durations_[kind_of(runs_[run])].push_back(seconds);
+  const bool complete = how.done() && state.first && state.first->step * 10 < state.first->total;
+  if (complete) durations_[kind_of(runs_[run])].push_back(seconds);
   running_.erase(run);
-  over_[run] = true;
+  ended_[run] = true;
   runs_[run] = how;
-  std::string text = fmt::format("{}: {} in {}", run_text(how), status_text(how), duration_text(seconds));
+  std::string text = fmt::format("{}: {} in {}", label_of(how), status_text(how), base::duration_text(seconds));
   if (how.done()) text += fmt::format(", {} {:.5g}", how.metric, how.mean(how.metric));
   if (!how.done() && !how.message.empty()) text += fmt::format(": {}", how.message);
-  say(text);
+  print(text);
 }
 
-void StudyProgress::say(const std::string& sentence) {
+void StudyProgress::print(const std::string& sentence) {
   clear();
   err_ << "lehi: " << sentence << '\n' << std::flush;
   drawn_at_ = -1e9;
@@ -129,7 +102,7 @@ std::optional<double> StudyProgress::seconds_left(std::size_t run, double now) c
   return std::max(left - (now - state.latest_at), 0.0);
 }
 
-// As long as those of the same task and optimizer did or will, else as those of the same task, else as all others.
+// The mean duration of runs of the same task and optimizer, else of the same task, else of all runs.
 std::optional<double> StudyProgress::expected_duration(const StudyRun& run, const Durations& known) {
   if (const auto own = known.find(kind_of(run)); own != known.end()) return mean_of(own->second);
   std::vector<double> same_task;
@@ -155,7 +128,7 @@ std::optional<double> StudyProgress::seconds_left(double now) const {
   }
   auto waiting = expected_;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (!over_[i] && running_.count(i) == 0) waiting.push_back(runs_[i]);
+    if (!ended_[i] && running_.count(i) == 0) waiting.push_back(runs_[i]);
   }
   for (const auto& run : waiting) {
     const auto duration = expected_duration(run, known);
@@ -166,9 +139,9 @@ std::optional<double> StudyProgress::seconds_left(double now) const {
 }
 
 std::string StudyProgress::summary(double now) const {
-  const auto over = std::count(over_.begin(), over_.end(), true);
+  const auto ended = std::count(ended_.begin(), ended_.end(), true);
   std::string text =
-      fmt::format("{} of {} runs ended, {} running", over, runs_.size() + expected_.size(), running_.size());
+      fmt::format("{} of {} runs ended, {} running", ended, runs_.size() + expected_.size(), running_.size());
   if (const auto left = left_text(seconds_left(now)); !left.empty()) text += ", " + left;
   return text;
 }
@@ -176,8 +149,8 @@ std::string StudyProgress::summary(double now) const {
 std::string StudyProgress::line_of(std::size_t run, double now) const {
   const auto& state = running_.at(run);
   std::size_t longest = 0;
-  for (const auto& [other, ignored] : running_) longest = std::max(longest, run_text(runs_[other]).size());
-  std::string text = fmt::format("  {:<{}}", run_text(runs_[run]), longest);
+  for (const auto& [other, ignored] : running_) longest = std::max(longest, label_of(runs_[other]).size());
+  std::string text = fmt::format("  {:<{}}", label_of(runs_[run]), longest);
   if (!state.latest) return text + "  starting";
   const auto& latest = *state.latest;
   text += fmt::format("  {:3.0f} %", 100.0 * static_cast<double>(latest.step) / static_cast<double>(latest.total));
@@ -188,7 +161,7 @@ std::string StudyProgress::line_of(std::size_t run, double now) const {
 }
 
 void StudyProgress::tick(double now) {
-  if (now - drawn_at_ < (style_.live ? kRedraw : kPlainStatus)) return;
+  if (now - drawn_at_ < (style_.live ? kRedrawInterval : kSummaryInterval)) return;
   const bool first = drawn_at_ < 0.0;
   drawn_at_ = now;
   if (!style_.live) {
@@ -196,6 +169,7 @@ void StudyProgress::tick(double now) {
     return;
   }
   std::vector<std::string> lines;
+  lines.reserve(running_.size() + 1);
   for (const auto& [run, state] : running_) lines.push_back(line_of(run, now));
   lines.push_back("  " + summary(now));
   std::string text = drawn_lines_ > 0 ? fmt::format("\x1b[{}A\r\x1b[J", drawn_lines_) : "";

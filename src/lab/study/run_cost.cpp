@@ -7,7 +7,7 @@
 namespace lehi::study {
 namespace {
 
-/// Minimum, maximum and mean of numbers, of which those that are not finite are passed over.
+/// Minimum, maximum and mean of the finite numbers added.
 struct Summary {
   double smallest = kNan;
   double largest = kNan;
@@ -32,17 +32,12 @@ double step_seconds(const StudyRun& run) { return positive_or_nan(run.number("st
 
 Cost cost_of(const RateRuns& runs) {
   Cost cost;
-  Summary fastest, slowest, training, steps, seconds, memory, forward, backward;
+  Summary fastest, slowest, seconds, memory, forward, backward;
   for (const auto* run : runs.runs) {
     if (!run->finished()) continue;
     ++cost.runs;
     fastest.add(step_seconds(*run));
     slowest.add(positive_or_nan(run->number("step_seconds_max")));
-    const auto split = run->result.find("split");
-    if (split != run->result.end() && split->is_object()) {
-      training.add(number_or_nan(*split, "batch") + number_or_nan(*split, "step"));
-      steps.add(run->number("steps"));
-    }
     seconds.add(run->number("seconds"));
     memory.add(run->number("peak_memory_bytes"));
     forward.add(run->number("forward_passes"));
@@ -50,7 +45,6 @@ Cost cost_of(const RateRuns& runs) {
   }
   cost.fastest_step = fastest.smallest;
   cost.slowest_step = slowest.largest;
-  cost.mean_step = training.sum / positive_or_nan(steps.sum);
   cost.seconds = seconds.mean();
   cost.peak_memory_bytes = memory.largest;
   cost.forward_passes = forward.mean();

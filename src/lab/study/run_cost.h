@@ -1,4 +1,4 @@
-// What an optimizer costs at a rate: the paper's runtime table.
+// The cost of an optimizer at a rate: the paper's runtime table.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,18 @@
 
 namespace lehi::study {
 
-/// Seconds of a step: the fastest average over ten steps, which other work on the machine disturbs least; NaN of a run
-/// that ended before.
+/// Seconds per step: the smallest average over ten steps, which other programs disturb least; NaN for a run of fewer
+/// steps.
 double step_seconds(const StudyRun& run);
 
-/// Over the finished seeds; what no run tells is NaN.
+/// Over the finished seeds; NaN where no run has the value.
 struct Cost {
-  std::size_t runs = 0;            ///< finished ones
-  double fastest_step = 0.0;       ///< seconds: smallest average over a window of ten steps, of any run
-  double slowest_step = 0.0;       ///< largest such average; other work on the machine shows here first
-  double mean_step = 0.0;          ///< seconds of batches and steps, over all steps of all runs
-  double seconds = 0.0;            ///< of a run with evaluations and record, mean
+  std::size_t runs = 0;            ///< finished runs
+  double fastest_step = 0.0;       ///< seconds: smallest average over ten steps of any run
+  double slowest_step = 0.0;       ///< largest such average; shows whether other programs disturbed the runs
+  double seconds = 0.0;            ///< mean duration of a run, with evaluations and records
   double peak_memory_bytes = 0.0;  ///< largest of any run
-  double forward_passes = 0.0;     ///< of a run, mean
+  double forward_passes = 0.0;     ///< mean per run
   double backward_passes = 0.0;
 };
 

@@ -1,12 +1,14 @@
-// A run's own directory: what it says about the run, whatever state its files are in.
+#include "study/run_directory.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/names.h"
 #include "files/files.h"
 #include "study/json.h"
-#include "study/study.h"
+#include "study/study_file.h"
 #include "train/json_file.h"
 #include "train/metrics_log.h"
 
@@ -18,10 +20,10 @@ using nlohmann::json;
 
 bool is_metric(const std::string& key) { return key.ends_with("_loss") || key.ends_with("_accuracy"); }
 
-// 0 where it is no count at all.
-std::int64_t count_of(double value) {
-  constexpr double most = 1e15;  // whole numbers up to here are exact
-  return value > 0.0 ? static_cast<std::int64_t>(std::min(value, most)) : 0;
+// A number as a count; 0 for negative numbers and NaN.
+std::int64_t to_count(double value) {
+  constexpr double largest = 1e15;  // doubles represent integers up to here exactly
+  return value > 0.0 ? static_cast<std::int64_t>(std::min(value, largest)) : 0;
 }
 
 void clear_summary(StudyRun& run) {
@@ -31,7 +33,7 @@ void clear_summary(StudyRun& run) {
   run.spike_steps = run.spike_evaluations = 0;
 }
 
-void summarise(StudyRun& run, const std::vector<json>& lines) {
+void summarise_metrics(StudyRun& run, const std::vector<json>& lines) {
   clear_summary(run);
   if (lines.empty()) return;
   if (run.done()) {
@@ -43,9 +45,9 @@ void summarise(StudyRun& run, const std::vector<json>& lines) {
   double dominated = 0.0;
   double largest = 0.0;
   for (const json& line : lines) {
-    largest = std::max(largest, number_or_nan(line, "grad_inf_norm"));  // a NaN that comes second is passed over
+    largest = std::max(largest, number_or_nan(line, "grad_inf_norm"));  // max(x, NaN) is x
     dominated += number_or_nan(line, "eps_dominated");
-    const auto spikes = count_of(number_or_nan(line, "spikes"));
+    const auto spikes = to_count(number_or_nan(line, "spikes"));
     run.spike_steps += spikes;
     run.spike_evaluations += spikes > 0 ? 1 : 0;
   }
@@ -53,38 +55,42 @@ void summarise(StudyRun& run, const std::vector<json>& lines) {
   run.eps_dominated = dominated / static_cast<double>(lines.size());
 }
 
-// The totals also know of the steps after the last evaluation, which matter where a run diverged.
+// The totals include the steps after the last evaluation, which matter for a diverged run.
 void add_totals(StudyRun& run) {
   if (const double largest = run.number("grad_inf_norm"); largest > 0.0) run.largest_gradient = largest;
-  const auto spikes = count_of(run.number("spikes"));
+  const auto spikes = to_count(run.number("spikes"));
   if (spikes <= run.spike_steps) return;
   run.spike_steps = spikes;
   ++run.spike_evaluations;
 }
 
+void throw_if_link(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(path, error))) {
+    throw FileError(fmt::format("{} is a symbolic link, which a study's directory must not contain", path.string()));
+  }
+}
+
 }  // namespace
 
 fs::path run_directory(const StudyRun& run, const fs::path& study_directory) {
-  if (!is_safe_name(run.directory)) {
-    throw FileError(fmt::format("{} names a run's folder {}, which is no name of a folder beside it",
+  if (!base::is_safe_name(run.directory)) {
+    throw FileError(fmt::format("{} names the run directory {}, which is not a plain directory name",
                                 (study_directory / kStudyFile).string(), train::in_quotes(run.directory)));
   }
   auto path = study_directory / run.directory;
+  throw_if_link(path);
   std::error_code error;
-  const auto found = fs::symlink_status(path, error);
-  if (fs::is_symlink(found)) throw FileError(fmt::format("{} leads elsewhere: it is a symbolic link", path.string()));
+  const auto found = fs::status(path, error);
   if (fs::exists(found) && !fs::is_directory(found)) {
-    throw FileError(fmt::format("{} is no directory", path.string()));
+    throw FileError(fmt::format("{} is not a directory", path.string()));
   }
   return path;
 }
 
 fs::path run_file(const StudyRun& run, const fs::path& study_directory, const std::string& name) {
   auto path = run_directory(run, study_directory) / name;
-  std::error_code error;
-  if (fs::is_symlink(fs::symlink_status(path, error))) {
-    throw FileError(fmt::format("{} leads elsewhere: it is a symbolic link", path.string()));
-  }
+  throw_if_link(path);
   return path;
 }
 
@@ -102,13 +108,13 @@ void read_run(StudyRun& run, const fs::path& study_directory) {
     run.message = record.message;
     run.result = record.result;
     const auto metrics = run_file(run, study_directory, "metrics.jsonl");
-    if (run.finished()) summarise(run, train::read_metrics(metrics));
+    if (run.finished()) summarise_metrics(run, train::read_metrics(metrics));
     add_totals(run);
     if (run.done() && run.windows.count(run.metric) == 0) {
       throw FileError(
-          fmt::format("{} has no '{}', which the run is judged by (judge.metric)", metrics.string(), run.metric));
+          fmt::format("{} has no '{}', the metric that judge.metric of the run names", metrics.string(), run.metric));
     }
-  } catch (const std::exception& failure) {  // whatever a damaged file makes a library throw
+  } catch (const std::exception& failure) {  // damaged files also make libraries throw
     run.status = train::RunStatus::failed;
     run.message = failure.what();
   }

@@ -28,19 +28,19 @@ std::string outcome_text(int code, int signal, const std::string& last_line) {
   return fmt::format("was ended by signal {} (SIG{}){}{}", signal, name == nullptr ? "?" : name, after, last_line);
 }
 
-std::string complaint_of(std::string_view line) {
-  constexpr std::string_view own_name = "lehi: ";
-  if (line.starts_with(own_name)) line.remove_prefix(own_name.size());
+std::string error_line(std::string_view line) {
+  constexpr std::string_view prefix = "lehi: ";
+  if (line.starts_with(prefix)) line.remove_prefix(prefix.size());
   return line.find_first_not_of(" \t\r") == std::string_view::npos ? "" : std::string(line);
 }
 
 void RunProcesses::start(const std::string& run, const LaunchEvents& events) {
   auto directory = (request_.directory / run).string();
-  if (directory.starts_with('-')) directory.insert(0, "./");  // or it would be taken for an option
+  if (directory.starts_with('-')) directory.insert(0, "./");  // or it would look like an option
   auto arguments = train_arguments(request_, "lines");
   arguments.push_back(directory);
   running_.push_back(
-      {run, Child(request_.program, std::move(arguments), distributed::environment_without_ranks(), held_), ""});
+      {run, Child(request_.program, std::move(arguments), distributed::environment_without_ranks(), lock_), ""});
   events.started(run);
 }
 
@@ -51,7 +51,7 @@ void RunProcesses::wait_for_output() const {
       if (descriptor >= 0) descriptors.push_back({descriptor, POLLIN, 0});
     }
   }
-  // A signal may be handled on any thread and a child may end without a word, so the wait is short.
+  // Short, because a signal may be handled on any thread and a child may end without output.
   constexpr int milliseconds = 100;
   if (descriptors.empty()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds / 4));
@@ -60,16 +60,16 @@ void RunProcesses::wait_for_output() const {
   }
 }
 
-void RunProcesses::look(const LaunchEvents& events) {
+void RunProcesses::poll(const LaunchEvents& events) {
   wait_for_output();
   for (auto entry = running_.begin(); entry != running_.end();) {
-    const auto status = entry->child.ended();  // before the last reading, which then gets all of its output
+    const auto status = entry->child.ended();  // before read(), which then returns all of its output
     entry->child.read(
         [&](std::string_view line) {
-          if (const auto report = parse_report(line)) events.reported(entry->run, *report);
+          if (const auto progress = parse_progress_line(line)) events.reported(entry->run, *progress);
         },
         [&](std::string_view line) {
-          if (auto complaint = complaint_of(line); !complaint.empty()) entry->complaint = std::move(complaint);
+          if (auto text = error_line(line); !text.empty()) entry->last_error = std::move(text);
         });
     if (!status) {
       ++entry;
@@ -77,7 +77,7 @@ void RunProcesses::look(const LaunchEvents& events) {
     }
     const int signal = WIFSIGNALED(*status) ? WTERMSIG(*status) : 0;
     const int code = WIFEXITED(*status) ? WEXITSTATUS(*status) : 1;
-    events.ended(entry->run, {.code = code, .message = outcome_text(code, signal, entry->complaint)});
+    events.ended(entry->run, {.code = code, .message = outcome_text(code, signal, entry->last_error)});
     entry = running_.erase(entry);
   }
 }

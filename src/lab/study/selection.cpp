@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -17,14 +16,14 @@ double mean_over_seeds(const RateRuns& runs, const std::string& metric, Value va
   for (const auto* run : runs.runs) {
     if (run->finished()) values.push_back(value(*run));
   }
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if (values.empty()) return kNan;
   return mean_with_worst(metric, values);
 }
 
 using Seeds = std::set<std::uint64_t>;
 
 /// A rate that may be selected, and the seeds with which it finished.
-struct Contender {
+struct RateCandidate {
   std::size_t index;  ///< in VariantRuns::rates
   Seeds seeds;
 };
@@ -37,12 +36,12 @@ Seeds finished_seeds(const RateRuns& rate) {
   return seeds;
 }
 
-Seeds shared_seeds(const std::vector<Contender>& contenders) {
-  auto shared = contenders.front().seeds;
-  for (const auto& contender : contenders) {
-    std::erase_if(shared, [&](std::uint64_t seed) { return contender.seeds.count(seed) == 0; });
+Seeds common_seeds(const std::vector<RateCandidate>& candidates) {
+  auto common = candidates.front().seeds;
+  for (const auto& candidate : candidates) {
+    std::erase_if(common, [&](std::uint64_t seed) { return candidate.seeds.count(seed) == 0; });
   }
-  return shared;
+  return common;
 }
 
 bool includes(const Seeds& all, const Seeds& some) {
@@ -50,26 +49,26 @@ bool includes(const Seeds& all, const Seeds& some) {
 }
 
 double score_over(const RateRuns& rate, const Seeds& seeds, const std::string& metric, ScoreOf score_of) {
-  RateRuns some{rate.lr, {}};
+  RateRuns selected{rate.lr, {}};
   for (const auto* run : rate.runs) {
-    if (seeds.count(run->seed) != 0) some.runs.push_back(run);
+    if (seeds.count(run->seed) != 0) selected.runs.push_back(run);
   }
-  if (score_of == ScoreOf::seeds) return mean_score(some, metric);
-  const auto window = seed_averaged(some, metric);
+  if (score_of == ScoreOf::seeds) return mean_score(selected, metric);
+  const auto window = seed_averaged(selected, metric);
   return window && std::isfinite(window->score) ? window->score : mean_with_worst(metric, {kNan});
 }
 
-// A seed that diverged is worse than anything that seeds which a rate was not run with could show.
+// A diverged seed outweighs anything that missing seeds of another rate could show.
 template <class Score>
-void keep_those_that_never_diverged(std::vector<Contender>& contenders, Score score) {
-  const auto diverged = [&](const Contender& contender) { return !std::isfinite(score(contender)); };
-  if (!std::all_of(contenders.begin(), contenders.end(), diverged)) std::erase_if(contenders, diverged);
+void remove_diverged_if_others_remain(std::vector<RateCandidate>& candidates, Score score) {
+  const auto diverged = [&](const RateCandidate& candidate) { return !std::isfinite(score(candidate)); };
+  if (!std::all_of(candidates.begin(), candidates.end(), diverged)) std::erase_if(candidates, diverged);
 }
 
 // The first of equal ones, which has the smallest rate.
 template <class Score>
-Contender best_of(const std::vector<Contender>& contenders, const std::string& metric, Score score) {
-  const auto best = std::min_element(contenders.begin(), contenders.end(),
+RateCandidate best_of(const std::vector<RateCandidate>& candidates, const std::string& metric, Score score) {
+  const auto best = std::min_element(candidates.begin(), candidates.end(),
                                      [&](const auto& a, const auto& b) { return better(metric, score(a), score(b)); });
   return *best;
 }
@@ -112,6 +111,7 @@ std::vector<VariantRuns> group_runs(const std::vector<const StudyRun*>& runs) {
 
 std::vector<const StudyRun*> pointers_to(const std::vector<StudyRun>& runs) {
   std::vector<const StudyRun*> pointers;
+  pointers.reserve(runs.size());
   for (const auto& run : runs) pointers.push_back(&run);
   return pointers;
 }
@@ -144,33 +144,33 @@ std::optional<Window> seed_averaged(const RateRuns& runs, const std::string& met
 }
 
 std::optional<Selection> select_rate(const VariantRuns& variant, const std::string& metric, ScoreOf score_of) {
-  std::vector<Contender> contenders;
+  std::vector<RateCandidate> candidates;
   for (std::size_t i = 0; i < variant.rates.size(); ++i) {
     auto seeds = finished_seeds(variant.rates[i]);
-    if (!seeds.empty()) contenders.push_back({i, std::move(seeds)});
+    if (!seeds.empty()) candidates.push_back({i, std::move(seeds)});
   }
-  if (contenders.empty()) return {};
-  const auto score_with = [&](const Contender& contender, const Seeds& seeds) {
-    return score_over(variant.rates[contender.index], seeds, metric, score_of);
+  if (candidates.empty()) return {};
+  const auto score_with = [&](const RateCandidate& candidate, const Seeds& seeds) {
+    return score_over(variant.rates[candidate.index], seeds, metric, score_of);
   };
-  keep_those_that_never_diverged(contenders, [&](const auto& c) { return score_with(c, c.seeds); });
+  remove_diverged_if_others_remain(candidates, [&](const auto& c) { return score_with(c, c.seeds); });
   for (;;) {
-    const auto shared = shared_seeds(contenders);
-    if (shared.empty()) break;
-    std::vector<Contender> longer;
-    for (const auto& contender : contenders) {
-      if (contender.seeds != shared) longer.push_back(contender);
+    const auto common = common_seeds(candidates);
+    if (common.empty()) break;
+    std::vector<RateCandidate> longer;
+    for (const auto& candidate : candidates) {
+      if (candidate.seeds != common) longer.push_back(candidate);
     }
     if (longer.empty()) break;
-    const auto leader = best_of(longer, metric, [&](const auto& c) { return score_with(c, shared); });
-    std::erase_if(contenders, [&](const auto& contender) { return !includes(contender.seeds, leader.seeds); });
+    const auto leader = best_of(longer, metric, [&](const auto& c) { return score_with(c, common); });
+    std::erase_if(candidates, [&](const auto& candidate) { return !includes(candidate.seeds, leader.seeds); });
   }
-  if (shared_seeds(contenders).empty()) {  // nothing to compare over: those that were tried most
+  if (common_seeds(candidates).empty()) {  // no common seed: compare the rates with the most seeds
     std::size_t most = 0;
-    for (const auto& contender : contenders) most = std::max(most, contender.seeds.size());
-    std::erase_if(contenders, [most](const auto& contender) { return contender.seeds.size() != most; });
+    for (const auto& candidate : candidates) most = std::max(most, candidate.seeds.size());
+    std::erase_if(candidates, [most](const auto& candidate) { return candidate.seeds.size() != most; });
   }
-  const auto best = best_of(contenders, metric, [&](const auto& c) { return score_with(c, c.seeds); });
+  const auto best = best_of(candidates, metric, [&](const auto& c) { return score_with(c, c.seeds); });
   Selection selection{.index = best.index, .lr = variant.rates[best.index].lr, .score = score_with(best, best.seeds)};
   if (score_of == ScoreOf::curve && !std::isfinite(selection.score)) return {};
   selection.at_edge = variant.rates.size() > 1 && (best.index == 0 || best.index + 1 == variant.rates.size());
@@ -195,7 +195,7 @@ std::vector<double> best_rates(const VariantRuns& variant, const std::string& me
 std::string edge_warning(const VariantRuns& variant, const Selection& selection, const std::string& metric) {
   if (!selection.at_edge) return "";
   if (!std::isfinite(selection.score)) {
-    return fmt::format("{} diverged at every rate of the grid; search smaller ones", variant.variant);
+    return fmt::format("{} diverged at every rate of the grid; search smaller rates", variant.variant);
   }
   const bool smallest = selection.index == 0;
   return fmt::format("{} does best ({}) at {}, the {} rate of the grid; a {} one may do better", variant.variant,

@@ -1,6 +1,6 @@
-// Which learning rate an optimizer is to be judged with. A rate's score is the mean of its seeds' scores, a seed that
-// diverged counting as worst. The paper's summary tables have another number, the score of the curve that is the mean
-// over seeds: seed_averaged(). Averaging curves averages their noise away, so that score is the more flattering one.
+// Selects the learning rate that an optimizer is judged with. The score of a rate is the mean of its seeds' scores; a
+// diverged seed counts as worst. The paper's summary tables use the score of the curve averaged over seeds instead, see
+// seed_averaged(). That score is better, since averaging removes part of the noise.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace lehi::study {
 
-/// The runs of one optimizer at one rate, one a seed.
+/// The runs of one optimizer at one rate, one per seed.
 struct RateRuns {
   double lr = 0.0;
   std::vector<const StudyRun*> runs;
@@ -20,7 +20,7 @@ struct RateRuns {
   std::size_t diverged() const;
 };
 
-/// The runs of one optimizer on one task, rates ascending.
+/// The runs of one optimizer on one task, by ascending rate.
 struct VariantRuns {
   std::string task;
   std::string variant;
@@ -30,27 +30,27 @@ struct VariantRuns {
   std::vector<const StudyRun*> all() const;
 };
 
-/// In the order in which they first appear; the pointers are into `runs`.
+/// Groups runs by task and variant, in order of first appearance.
 std::vector<VariantRuns> group_runs(const std::vector<const StudyRun*>& runs);
 std::vector<const StudyRun*> pointers_to(const std::vector<StudyRun>& runs);
 
-/// The mean over the finished seeds of score or window mean; infinite (the bad way) when one diverged, NaN when none
-/// finished.
+/// The mean of the scores, or of the window means, over the finished seeds. A diverged seed makes it plus infinity for
+/// losses and minus infinity for accuracies; NaN when no seed has finished.
 double mean_score(const RateRuns& runs, const std::string& metric);
 double mean_of_windows(const RateRuns& runs, const std::string& metric);
 
-/// What becomes of a diverged seed in an average over seeds.
+/// How an average over seeds treats a diverged seed.
 enum class Diverged {
-  worst,    ///< the average is not finite
-  dropped,  ///< it is left out, as the paper seems to do: for a number beside the paper's only
+  worst,    ///< the average is NaN
+  dropped,  ///< the seed is omitted, as the paper seems to do; only for comparison with the paper
 };
 
-/// The window of the seed-averaged curve: of the evaluations' means over the finished seeds. Nothing when no seed
-/// finished, when their windows differ in length, or when the study does not have the single evaluations.
+/// The window of the curve averaged over the finished seeds. Nothing when no seed has finished, when their windows
+/// differ in length, or when the study (of an earlier version) does not contain the evaluations.
 std::optional<Window> seed_averaged(const RateRuns& runs, const std::string& metric,
                                     Diverged diverged = Diverged::worst);
 
-/// What rates are ranked by.
+/// The score that ranks the rates.
 enum class ScoreOf {
   seeds,  ///< mean_score()
   curve,  ///< the score of seed_averaged()
@@ -59,26 +59,26 @@ enum class ScoreOf {
 struct Selection {
   std::size_t index = 0;  ///< in VariantRuns::rates
   double lr = 0.0;
-  double score = 0.0;    ///< infinite when every rate had a seed that diverged
-  bool at_edge = false;  ///< the smallest or largest of several rates: the best one may lie outside
+  double score = 0.0;    ///< infinite when every rate has a diverged seed
+  bool at_edge = false;  ///< it is the smallest or largest of several rates: the best rate may be outside the grid
 };
 
-/// The best rate; the smaller one of two that are equal. Nothing when no run has finished (or, by the curve, when no
-/// rate has a finite one).
+/// The best rate; the smaller one of two equal rates. Nothing when no run has finished, or with ScoreOf::curve when no
+/// rate has a finite score.
 ///
-/// A rate with a diverged seed is taken only when every rate has one. Rates that were run with different seeds are
-/// compared over the seeds that they share, since seeds differ in how hard they are. Where some rates have more seeds
-/// than all share, as after the second phase of a two-phase study, the best of those over the shared seeds says which
-/// seeds count next, the rates that lack one of them are out, and so on until the rest share all of them. (Just to take
-/// the rates with the most seeds would be wrong where studies are merged: a bad rate that somebody ran with ten seeds.)
+/// A rate with a diverged seed is selected only when every rate has one. Rates that were run with different seeds are
+/// compared over their common seeds, since some seeds are harder than others. Where some rates have more seeds than all
+/// have in common, as after the second phase of a two-phase study, the best of these rates over the common seeds is
+/// found; rates that lack one of its seeds are eliminated; and this is repeated until the remaining rates have the same
+/// seeds. (Selecting among the rates with the most seeds would be wrong for merged studies, where a bad rate may have
+/// been run with ten seeds.)
 std::optional<Selection> select_rate(const VariantRuns& variant, const std::string& metric,
                                      ScoreOf score_of = ScoreOf::seeds);
 
-/// The rates whose mean_score is finite, the best first, the smaller one of two equal ones first; no more than `count`.
+/// At most `count` rates with a finite mean_score, best first; of equal ones the smaller rate first.
 std::vector<double> best_rates(const VariantRuns& variant, const std::string& metric, std::size_t count);
 
-/// A sentence when the selection is at the edge, else "". The grid is all of the variant's rates, also those without a
-/// second phase.
+/// A sentence when the selection is at the edge of the variant's rates (with or without a second phase), else "".
 std::string edge_warning(const VariantRuns& variant, const Selection& selection, const std::string& metric);
 
 }  // namespace lehi::study

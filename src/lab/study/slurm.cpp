@@ -17,7 +17,7 @@
 namespace lehi::study {
 namespace {
 
-constexpr std::string_view kForgotten = "Invalid job id";
+constexpr std::string_view kUnknownJob = "Invalid job id";
 
 template <class Number>
 std::optional<Number> whole_number(std::string_view text) {
@@ -27,14 +27,14 @@ std::optional<Number> whole_number(std::string_view text) {
   return number;
 }
 
-// Slurm's commands say what is wrong in their last line ("sbatch: error: Batch job submission failed: ...").
-std::string words_of(const CommandOutput& output) {
+// The message of a failed command, which is in its last line ("sbatch: error: Batch job submission failed: ...").
+std::string error_message(const CommandOutput& output) {
   std::string last;
   std::istringstream lines(output.err + output.out);
   for (std::string line; std::getline(lines, line);) {
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
   }
-  if (last.empty()) return fmt::format("nothing, with exit code {}", output.code);
+  if (last.empty()) return fmt::format("no message, exit code {}", output.code);
   constexpr std::string_view mark = "error: ";
   if (const auto found = last.find(mark); found != std::string::npos) last.erase(0, found + mark.size());
   std::replace_if(
@@ -42,20 +42,21 @@ std::string words_of(const CommandOutput& output) {
   return fmt::format("\"{}\"", last);
 }
 
-/// The lines that the command printed; none when the controller does not know the job.
-std::vector<std::string> ask(const std::vector<std::string>& arguments) {
+/// The lines that a command printed; none when the controller does not know the job.
+std::vector<std::string> query(const std::vector<std::string>& arguments) {
   const auto output = run_command(arguments);
   std::vector<std::string> lines;
   if (output.code != 0) {
-    if (output.err.find(kForgotten) != std::string::npos) return lines;
-    throw SlurmSilence(fmt::format("{} said {}", arguments.front(), words_of(output)));
+    if (output.err.find(kUnknownJob) != std::string::npos) return lines;
+    throw SlurmUnavailable(fmt::format("{} failed: {}", arguments.front(), error_message(output)));
   }
   std::istringstream text(output.out);
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   return lines;
 }
 
-// "3:0" after "ExitCode=": the exit code and the signal. The job's own text comes later in the line.
+// "3:0" for the key "ExitCode=": the exit code and the signal. Takes the first match, since strings that users chose
+// come later in the line.
 std::string_view value_in(std::string_view line, std::string_view key) {
   const auto begin = line.find(key);
   if (begin == std::string_view::npos) return "";
@@ -76,22 +77,22 @@ void check_slurm(const std::vector<std::string>& options) {
   for (const auto& option : options) {
     if (!option.starts_with('-') || option == "-" || option == "--") {
       throw_invalid_argument(
-          "--slurm-option: {} is no option of sbatch; expected one with its value, as in "
+          "--slurm-option: {} is not an option of sbatch; expected an option with its value, as in "
           "--slurm-option=--partition=gpu",
           train::in_quotes(option));
     }
     if (option.starts_with("-M") || option.starts_with("--cluster")) {
       throw_invalid_argument(
-          "--slurm-option: {} would send the runs to a cluster where they can't be followed; set SLURM_CLUSTERS, "
-          "which all of Slurm's commands read",
+          "--slurm-option: {} would send the runs to another cluster, where the study can't follow them; set "
+          "SLURM_CLUSTERS, which all of Slurm's commands read",
           train::in_quotes(option));
     }
   }
   for (const auto* command : {"sbatch", "squeue", "scontrol", "scancel"}) {
     if (find_command(command).empty()) {
       throw FileError(
-          fmt::format("--launcher slurm needs the command {}, which is not on the PATH; start the study where "
-                      "jobs are submitted, or leave out --launcher to run it on this machine",
+          fmt::format("--launcher slurm needs the command {}, which is not on the PATH; run the study where "
+                      "jobs are submitted, or omit --launcher to run it on this machine",
                       command));
     }
   }
@@ -101,8 +102,8 @@ std::string submit_array(const std::string& name, std::size_t tasks, std::size_t
                          const std::vector<std::string>& options, const std::vector<std::string>& command) {
   std::vector<std::string> arguments = {"sbatch"};
   arguments.insert(arguments.end(), options.begin(), options.end());
-  // After the user's, so that these hold. Slurm reads '%' and '\' in an output's path in its own way and can't be
-  // stopped from it, so the script opens its log itself.
+  // After the user's options, so that these win. Slurm always expands '%' and '\' in the path of --output, so the
+  // script opens its log itself.
   const auto at_once = limit == 0 ? "" : fmt::format("%{}", limit);
   arguments.insert(arguments.end(), {"--parsable", "--job-name=" + name, "--output=/dev/null",
                                      fmt::format("--array=0-{}{}", tasks - 1, at_once)});
@@ -110,16 +111,16 @@ std::string submit_array(const std::string& name, std::size_t tasks, std::size_t
   const auto output = run_command(arguments);
   auto job = output.out.substr(0, output.out.find_first_of(";\n"));
   if (output.code != 0 || !whole_number<std::uint64_t>(job)) {
-    throw FileError(
-        fmt::format("sbatch did not take the study's {} run{} as a job array: it said {}; see `sinfo` and "
-                    "`man sbatch`, and pass what your cluster asks for by --slurm-option",
-                    tasks, tasks == 1 ? "" : "s", words_of(output)));
+    throw FileError(fmt::format(
+        "sbatch did not accept the study's {} run{} as a job array: {}; see `sinfo` and `man sbatch`, and pass "
+        "the options that your cluster requires by --slurm-option",
+        tasks, tasks == 1 ? "" : "s", error_message(output)));
   }
   return job;
 }
 
-std::size_t largest_array() {
-  constexpr std::size_t usual = 1001;  // Slurm's default
+std::size_t max_array_size() {
+  constexpr std::size_t slurm_default = 1001;
   const auto output = run_command({"scontrol", "show", "config"});
   std::istringstream lines(output.out);
   for (std::string line; std::getline(lines, line);) {
@@ -127,13 +128,13 @@ std::size_t largest_array() {
     const auto number = whole_number<std::size_t>(line.substr(std::min(line.find_last_of(" =") + 1, line.size())));
     if (number && *number > 0) return *number;
   }
-  return usual;
+  return slurm_default;
 }
 
-SlurmTasks ask_tasks(const std::string& job) {
+SlurmTasks query_tasks(const std::string& job) {
   SlurmTasks tasks;
   for (const auto& line :
-       ask({"squeue", "--noheader", "--array", "--states=all", "--jobs=" + job, "--format=%i|%T|%r"})) {
+       query({"squeue", "--noheader", "--array", "--states=all", "--jobs=" + job, "--format=%i|%T|%r"})) {
     const auto state = line.find('|');
     const auto reason = line.find('|', state + 1);
     const auto index = line.find('_');
@@ -145,13 +146,13 @@ SlurmTasks ask_tasks(const std::string& job) {
 }
 
 std::optional<std::string> find_array(const std::string& name) {
-  const auto lines = ask({"squeue", "--noheader", "--states=all", "--name=" + name, "--format=%F"});
+  const auto lines = query({"squeue", "--noheader", "--states=all", "--name=" + name, "--format=%F"});
   if (lines.empty()) return {};
   return lines.front();
 }
 
-SlurmEnd ask_end(const std::string& job, std::size_t task) {
-  const auto lines = ask({"scontrol", "--oneliner", "show", "job", fmt::format("{}_{}", job, task)});
+SlurmEnd query_end(const std::string& job, std::size_t task) {
+  const auto lines = query({"scontrol", "--oneliner", "show", "job", fmt::format("{}_{}", job, task)});
   if (lines.empty()) return {};
   const auto& line = lines.front();
   SlurmEnd end{.state = std::string(value_in(line, " JobState=")), .reason = std::string(value_in(line, " Reason="))};
@@ -164,8 +165,8 @@ SlurmEnd ask_end(const std::string& job, std::size_t task) {
 
 bool cancel_waiting(const std::string& job) { return run_command({"scancel", "--state=PENDING", job}).code == 0; }
 
-// --batch: to the script's own process alone, which has become the run's. Children would get it twice otherwise, and a
-// second signal means at once.
+// --batch: only to the script's own process, which has become the run's. Otherwise the run's children would receive the
+// signal twice, and a second signal ends a run at once.
 bool signal_task(const std::string& job, std::size_t task, int signal) {
   return run_command({"scancel", "--batch", fmt::format("--signal={}", ::sigabbrev_np(signal)),
                       fmt::format("{}_{}", job, task)})

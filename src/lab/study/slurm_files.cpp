@@ -8,6 +8,7 @@
 #include <random>
 #include <sstream>
 
+#include "base/names.h"
 #include "distributed/launch.h"
 #include "files/files.h"
 #include "study/run_processes.h"
@@ -17,35 +18,35 @@ namespace lehi::study {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kFolder = "slurm";
-constexpr const char* kRunsEnding = ".runs";
-constexpr const char* kJobEnding = ".job";
+constexpr const char* kDirectory = "slurm";
+constexpr const char* kRunsExtension = ".runs";
+constexpr const char* kJobExtension = ".job";
 constexpr std::uint64_t kLargestList = 1 << 26;
 
-// All that differs between studies comes as arguments: no shell reads a user's text. The log is opened only after the
-// test, because a shell that can't open it would end with a code of its own.
+// Everything that differs between studies is an argument, so that no shell interprets what a user wrote. The log is
+// opened after the test, since a shell that can't open it exits with a code of its own.
 constexpr const char* kScript = R"(#!/bin/sh
-# A task of a job array that `lehi sweep --launcher slurm` submitted: the run that this task's line of the list names.
+# A task of a job array that `lehi sweep --launcher slurm` submitted: runs the run on this task's line of the list.
 # $1: the study's directory; $2: the list in its slurm/; $3...: the command, whose last argument is the run's directory
 study=$1
 run=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$1/slurm/$2")
 [ -n "$run" ] && [ -d "$study/$run" ] && [ -w "$study/slurm" ] || exit @NO_STUDY@
 exec >>"$study/slurm/${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID.log" 2>&1
 shift 2
-# A run is one process, and would take itself for one of many where Slurm says so.
+# A run is a single process; with these variables it would start as one rank of several.
 unset @RANKS@
 exec "$@" "$study/$run"
 )";
 
-fs::path folder_of(const fs::path& study_directory) {
-  auto folder = study_directory / kFolder;
+fs::path slurm_directory(const fs::path& study_directory) {
+  auto directory = study_directory / kDirectory;
   std::error_code error;
-  const auto found = fs::symlink_status(folder, error);
+  const auto found = fs::symlink_status(directory, error);
   if (fs::exists(found) && !fs::is_directory(found)) {
-    throw FileError(
-        fmt::format("{} is no directory, but the files of job arrays belong there; remove it", folder.string()));
+    throw FileError(fmt::format("{} is not a directory, but a study keeps the files of its job arrays there; remove it",
+                                directory.string()));
   }
-  return folder;
+  return directory;
 }
 
 std::string script_text() {
@@ -53,7 +54,7 @@ std::string script_text() {
   const auto put = [&](const std::string& key, const std::string& value) {
     text.replace(text.find(key), key.size(), value);
   };
-  put("@NO_STUDY@", fmt::format("{}", kNoStudyThere));
+  put("@NO_STUDY@", fmt::format("{}", kNoStudyDirectory));
   put("@RANKS@", fmt::format("{}", fmt::join(distributed::launch_variables(), " ")));
   return text;
 }
@@ -68,23 +69,23 @@ std::vector<std::string> lines_of(const fs::path& path) {
 }  // namespace
 
 std::vector<SlurmArray> read_arrays(const fs::path& study_directory) {
-  const auto folder = folder_of(study_directory);
+  const auto directory = slurm_directory(study_directory);
   std::vector<SlurmArray> arrays;
-  for (const auto& file : list_directory(folder)) {
-    if (!file.ends_with(kRunsEnding)) continue;
-    SlurmArray array{.name = fs::path(file).stem().string(), .runs = lines_of(folder / file), .job = ""};
+  for (const auto& file : list_directory(directory)) {
+    if (!file.ends_with(kRunsExtension)) continue;
+    SlurmArray array{.name = fs::path(file).stem().string(), .runs = lines_of(directory / file), .job = ""};
     for (const auto& run : array.runs) {
-      if (!is_safe_name(run)) {
-        throw FileError(fmt::format("{} names a run {}, which is no name of a folder", (folder / file).string(),
-                                    train::in_quotes(run)));
+      if (!base::is_safe_name(run)) {
+        throw FileError(fmt::format("{} names the run directory {}, which is not a plain directory name",
+                                    (directory / file).string(), train::in_quotes(run)));
       }
     }
-    const auto job = folder / (array.name + kJobEnding);
+    const auto job = directory / (array.name + kJobExtension);
     if (fs::exists(job)) {
       const auto lines = lines_of(job);
       array.job = lines.empty() ? "" : lines.front();
       if (array.job.empty() || array.job.find_first_not_of("0123456789") != std::string::npos) {
-        throw FileError(fmt::format("{} holds {} where the number of a Slurm job was expected", job.string(),
+        throw FileError(fmt::format("{} contains {}, expected the number of a Slurm job", job.string(),
                                     train::in_quotes(array.job)));
       }
     }
@@ -94,52 +95,48 @@ std::vector<SlurmArray> read_arrays(const fs::path& study_directory) {
 }
 
 SlurmArray write_array(const fs::path& study_directory, std::vector<std::string> runs) {
-  const auto folder = folder_of(study_directory);
+  const auto directory = slurm_directory(study_directory);
   std::random_device random;
   SlurmArray array{.name = fmt::format("lehi-{:08x}{:08x}", random(), random()), .runs = std::move(runs), .job = ""};
-  make_directories(folder);
-  publish_text(folder / "task.sh", script_text());
+  make_directories(directory);
+  publish_text(directory / "task.sh", script_text());
   std::string text;
   for (const auto& run : array.runs) (text += run) += '\n';
-  publish_text(folder / (array.name + kRunsEnding), text);
+  publish_text(directory / (array.name + kRunsExtension), text);
   return array;
 }
 
 void write_job(const fs::path& study_directory, const SlurmArray& array) {
-  publish_text(folder_of(study_directory) / (array.name + kJobEnding), array.job + "\n");
+  publish_text(slurm_directory(study_directory) / (array.name + kJobExtension), array.job + "\n");
 }
 
-void forget_array(const fs::path& study_directory, const SlurmArray& array) {
-  const auto folder = folder_of(study_directory);
+void remove_array(const fs::path& study_directory, const SlurmArray& array) {
+  const auto directory = slurm_directory(study_directory);
   std::error_code ignored;
-  // The list last: it is what makes an array one that may still run.
-  fs::remove(folder / (array.name + kJobEnding), ignored);
-  fs::remove(folder / (array.name + kRunsEnding), ignored);
-  const auto left = list_directory(folder);
-  if (left.size() == 1 && left.front() == "task.sh") remove_tree(folder);
+  // The list last: an array with a list may still run.
+  fs::remove(directory / (array.name + kJobExtension), ignored);
+  fs::remove(directory / (array.name + kRunsExtension), ignored);
+  const auto left = list_directory(directory);
+  if (left.size() == 1 && left.front() == "task.sh") remove_tree(directory);
 }
 
 std::vector<std::string> array_command(const RunnerRequest& request, const SlurmArray& array) {
   const auto study = fs::absolute(request.directory);
-  // The nodes have a /proc of their own.
+  // /proc/self/exe is a different program on the nodes.
   const auto program =
       request.program == "/proc/self/exe" ? fs::read_symlink(request.program) : fs::absolute(request.program);
-  std::vector<std::string> command = {(study / kFolder / "task.sh").string(), study.string(), array.name + kRunsEnding,
-                                      program.string()};
+  std::vector<std::string> command = {(study / kDirectory / "task.sh").string(), study.string(),
+                                      array.name + kRunsExtension, program.string()};
   const auto arguments = train_arguments(request, "none");
   command.insert(command.end(), arguments.begin() + 1, arguments.end());
   return command;
 }
 
-std::string task_log(const SlurmArray& array, std::size_t task) {
-  return fmt::format("{}/{}_{}.log", kFolder, array.job, task);
-}
-
-std::string last_words(const fs::path& study_directory, const SlurmArray& array, std::size_t task) {
-  std::ifstream log(study_directory / task_log(array, task));
+std::string last_log_line(const fs::path& study_directory, const SlurmArray& array, std::size_t task) {
+  std::ifstream log(study_directory / kDirectory / fmt::format("{}_{}.log", array.job, task));
   std::string last;
   for (std::string line; std::getline(log, line);) {
-    if (auto complaint = complaint_of(line); !complaint.empty()) last = std::move(complaint);
+    if (auto text = error_line(line); !text.empty()) last = std::move(text);
   }
   return last;
 }

@@ -1,6 +1,6 @@
-// Runs as tasks of job arrays. The runs' directories, on a file system that the nodes share, tell how far each is; the
-// controller tells which tasks wait, run and have ended. An array outlives the program that submitted it: a study that
-// is resumed goes on with the arrays that still run instead of submitting their runs again.
+// Runs as tasks of Slurm job arrays. The runs' directories, on a file system that the nodes share, contain the progress
+// of each run; the controller reports which tasks wait, run or have ended. An array outlives the program that submitted
+// it: a resumed study follows the arrays that still run instead of submitting their runs again.
 #pragma once
 
 #include <deque>
@@ -18,22 +18,22 @@ namespace lehi::study {
 
 class SlurmLauncher : public Launcher {
  public:
-  /// Looks for arrays of the study that still run; FileError when the controller can't say.
+  /// Finds the study's arrays that still run; FileError when the controller does not answer.
   explicit SlurmLauncher(const RunnerRequest& request);
 
   void start(const std::vector<std::string>& runs) override;
   bool busy() const override { return !waiting_.empty() || !arrays_.empty(); }
-  void look(const LaunchEvents& events) override;
+  void poll(const LaunchEvents& events) override;
   void stop(int signal) override;
   std::size_t running() const override;
-  std::size_t at_once() const override;
+  std::size_t concurrency() const override;
 
  private:
   struct Task {
     std::string run;
     bool started = false;
     bool signalled = false;
-    std::optional<double> over_since;  ///< when the controller first said so
+    std::optional<double> over_since;  ///< when the controller first reported its end
   };
   struct Array {
     SlurmArray files;
@@ -41,27 +41,24 @@ class SlurmLauncher : public Launcher {
   };
 
   void submit();
-  void ask(const LaunchEvents& events);
-  void look_at(Array& array, const LaunchEvents& events);
-  bool look_at(Array& array, std::size_t index, const SlurmTask* now, const LaunchEvents& events);
-  bool end(const Array& array, std::size_t index, Task& task, const LaunchEvents& events);
-  RunEnd end_of(const SlurmArray& array, std::size_t index, const SlurmEnd& slurm) const;
-  void tell_progress(const std::string& run, const LaunchEvents& events) const;
-  void tell_why_it_waits(const std::string& reason, const LaunchEvents& events);
+  void poll_arrays(const LaunchEvents& events);
+  void poll_array(Array& array, const LaunchEvents& events);
+  /// True when the task is over and its end has been reported. `state` is nullptr for a task that Slurm no longer
+  /// knows.
+  bool poll_task(Array& array, std::size_t index, const SlurmTask* state, const LaunchEvents& events);
+  bool report_end(const Array& array, std::size_t index, Task& task, const LaunchEvents& events);
+  void report_wait_reason(const std::string& reason, const LaunchEvents& events);
 
   const RunnerRequest& request_;
-  std::list<Array> alive_;  ///< found when the study was opened, until start() says which of their runs it wants
+  std::list<Array> found_;  ///< arrays that still ran when the study was resumed, until start() takes them over
   std::list<Array> arrays_;
-  std::deque<std::string> waiting_;  ///< for an array that can take them
-  std::vector<std::string> notes_;   ///< to be said
+  std::deque<std::string> waiting_;   ///< runs that are not submitted yet
+  std::vector<std::string> notices_;  ///< for the next poll()
   int stop_ = 0;
   double changed_at_ = 0.0;
-  double asked_at_ = -1e9;
-  std::string silence_;      ///< what was said of a controller that does not answer
-  std::string wait_reason_;  ///< what was said of tasks that wait
+  double polled_at_ = -1e9;
+  bool unavailable_ = false;  ///< the controller did not answer last time
+  std::string wait_reason_;   ///< the last reason that was reported
 };
-
-/// For a study that is to run elsewhere: FileError while tasks of its arrays wait or run.
-void refuse_while_slurm_runs(const std::filesystem::path& study_directory);
 
 }  // namespace lehi::study

@@ -2,15 +2,15 @@
 
 namespace lehi::study {
 
-std::string_view calm_text(Calm calm) {
-  switch (calm) {
-    case Calm::stable:
+std::string_view status_text(StabilityStatus status) {
+  switch (status) {
+    case StabilityStatus::stable:
       return "STABLE";
-    case Calm::noisy:
+    case StabilityStatus::noisy:
       return "NOISY";
-    case Calm::failed:
+    case StabilityStatus::failed:
       return "FAILED";
-    case Calm::unknown:
+    case StabilityStatus::unknown:
       break;
   }
   return "-";
@@ -24,7 +24,7 @@ Stability stability_of(const RateRuns& runs) {
     if (!run->finished()) continue;
     ++result.runs;
     result.diverged += run->diverged() ? 1U : 0U;
-    if (!(run->largest_gradient <= result.largest_gradient)) {  // the first one replaces the NaN
+    if (!(run->largest_gradient <= result.largest_gradient)) {  // also true for the initial NaN
       if (run->largest_gradient > 0.0) result.largest_gradient = run->largest_gradient;
     }
     steps.push_back(static_cast<double>(run->spike_steps));
@@ -33,17 +33,9 @@ Stability stability_of(const RateRuns& runs) {
   if (result.runs == 0) return result;
   result.spike_steps = mean_of(steps);
   result.spike_evaluations = mean_of(evaluations);
-  result.calm = result.diverged > 0 ? Calm::failed : result.spike_steps > 0.0 ? Calm::noisy : Calm::stable;
+  result.status = result.spike_steps > 0.0 ? StabilityStatus::noisy : StabilityStatus::stable;
+  if (result.diverged > 0) result.status = StabilityStatus::failed;
   return result;
-}
-
-std::vector<StabilityRow> stability_table(const std::vector<VariantRuns>& variants) {
-  std::vector<StabilityRow> rows;
-  for (const auto& variant : variants) {
-    auto& row = rows.emplace_back(StabilityRow{variant.task, variant.variant, {}});
-    for (const auto& rate : variant.rates) row.rates.push_back(stability_of(rate));
-  }
-  return rows;
 }
 
 }  // namespace lehi::study

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -11,6 +12,8 @@
 
 namespace lehi::study {
 namespace {
+
+constexpr double kScoreDeviations = 2.0;  // the paper's c: how many standard deviations a score adds
 
 double std_of(const std::vector<double>& values, double mean) {
   if (values.size() < 2) return kNan;
@@ -22,39 +25,6 @@ double std_of(const std::vector<double>& values, double mean) {
 bool all_finite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
-
-// The continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22).
-double beta_fraction(double a, double b, double x) {
-  constexpr double tiny = 1e-300;
-  const auto away_from_zero = [](double value) { return std::abs(value) < tiny ? tiny : value; };
-  double c = 1.0;
-  double d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
-  double product = d;
-  for (int m = 1; m <= 500; ++m) {
-    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-    d = 1.0 / away_from_zero(1.0 + even * d);
-    c = away_from_zero(1.0 + even / c);
-    product *= c * d;
-    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-    d = 1.0 / away_from_zero(1.0 + odd * d);
-    c = away_from_zero(1.0 + odd / c);
-    product *= c * d;
-    if (std::abs(c * d - 1.0) < 1e-15) break;
-  }
-  return product;
-}
-
-double incomplete_beta(double a, double b, double x) {
-  if (x <= 0.0) return 0.0;
-  if (x >= 1.0) return 1.0;
-  const double front =
-      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
-  if (x < (a + 1.0) / (a + b + 2.0)) return front * beta_fraction(a, b, x) / a;
-  return 1.0 - front * beta_fraction(b, a, 1.0 - x) / b;
-}
-
-// P(|T| > t).
-double two_tails(double t, double degrees) { return incomplete_beta(degrees / 2.0, 0.5, degrees / (degrees + t * t)); }
 
 }  // namespace
 
@@ -99,7 +69,7 @@ Window window_over(std::string_view metric, std::vector<double> values) {
   return window;
 }
 
-Spread spread(const std::vector<double>& values) {
+MeanAndStd mean_and_std(const std::vector<double>& values) {
   if (values.empty() || !all_finite(values)) return {.count = values.size(), .mean = kNan, .std = kNan};
   const double mean = mean_of(values);
   return {.count = values.size(), .mean = mean, .std = std_of(values, mean)};
@@ -115,15 +85,8 @@ double student_t(double confidence, std::size_t degrees) {
   if (!(confidence > 0.0 && confidence < 1.0))
     throw_invalid_argument("confidence is {}, expected a number in (0, 1)", confidence);
   if (degrees == 0) throw_invalid_argument("Student's t has 0 degrees of freedom, expected at least 1");
-  const auto nu = static_cast<double>(degrees);
-  double low = 0.0;
-  double high = 1.0;
-  while (two_tails(high, nu) > 1.0 - confidence) high *= 2.0;
-  for (int i = 0; i < 200 && high - low > 1e-14 * high; ++i) {
-    const double middle = 0.5 * (low + high);
-    (two_tails(middle, nu) > 1.0 - confidence ? low : high) = middle;
-  }
-  return 0.5 * (low + high);
+  const boost::math::students_t distribution(static_cast<double>(degrees));
+  return boost::math::quantile(boost::math::complement(distribution, (1.0 - confidence) / 2.0));
 }
 
 PairedDifference paired_difference(const std::vector<SeedValue>& values, const std::vector<SeedValue>& others) {
@@ -131,12 +94,12 @@ PairedDifference paired_difference(const std::vector<SeedValue>& values, const s
   for (const auto& [seed, value] : values) {
     const auto other = std::find_if(others.begin(), others.end(), [s = seed](const auto& o) { return o.seed == s; });
     if (other == others.end()) continue;
-    const bool lost = !std::isfinite(value);
-    const bool other_lost = !std::isfinite(other->value);
-    if (lost && !other_lost) ++result.diverged;
-    if (other_lost && !lost) ++result.other_diverged;
-    if (other_lost && lost) ++result.both_diverged;
-    if (!lost && !other_lost) result.differences.push_back(value - other->value);
+    const bool diverged = !std::isfinite(value);
+    const bool other_diverged = !std::isfinite(other->value);
+    if (diverged && !other_diverged) ++result.diverged;
+    if (other_diverged && !diverged) ++result.other_diverged;
+    if (other_diverged && diverged) ++result.both_diverged;
+    if (!diverged && !other_diverged) result.differences.push_back(value - other->value);
   }
   result.mean = result.low = result.high = kNan;
   result.bootstrap = bootstrap_mean(result.differences);
@@ -152,36 +115,36 @@ PairedDifference paired_difference(const std::vector<SeedValue>& values, const s
 }
 
 Verdict verdict(std::string_view metric, const PairedDifference& difference) {
-  const auto lost = difference.diverged + difference.both_diverged;
-  const auto other_lost = difference.other_diverged + difference.both_diverged;
-  if (lost > 0 && other_lost > 0) return Verdict::unknown;
-  if (lost > 0) return Verdict::worse;
-  if (other_lost > 0) return Verdict::better;
+  const auto diverged = difference.diverged + difference.both_diverged;
+  const auto other_diverged = difference.other_diverged + difference.both_diverged;
+  if (diverged > 0 && other_diverged > 0) return Verdict::unknown;
+  if (diverged > 0) return Verdict::worse;
+  if (other_diverged > 0) return Verdict::better;
   if (difference.differences.size() < 2) return Verdict::unknown;
   if (difference.low <= 0.0 && difference.high >= 0.0) return Verdict::unclear;
   return (difference.mean > 0.0) == larger_is_better(metric) ? Verdict::better : Verdict::worse;
 }
 
 std::string verdict_text(std::string_view metric, const PairedDifference& difference, std::string_view other) {
-  const auto lost = difference.diverged + difference.both_diverged;
-  const auto other_lost = difference.other_diverged + difference.both_diverged;
-  const auto seeds = difference.differences.size() + difference.diverged + other_lost;
-  const auto so_many = fmt::format("{} seed{}", seeds, seeds == 1 ? "" : "s");
+  const auto diverged = difference.diverged + difference.both_diverged;
+  const auto other_diverged = difference.other_diverged + difference.both_diverged;
+  const auto seeds = difference.differences.size() + difference.diverged + other_diverged;
+  const auto seed_count = fmt::format("{} seed{}", seeds, seeds == 1 ? "" : "s");
   switch (verdict(metric, difference)) {
     case Verdict::better:
-      if (other_lost == 0) return fmt::format("better than {} with {}", other, so_many);
-      return fmt::format("better than {}, which diverged on {} of {}", other, other_lost, so_many);
+      if (other_diverged == 0) return fmt::format("better than {} with {}", other, seed_count);
+      return fmt::format("better than {}, which diverged on {} of {}", other, other_diverged, seed_count);
     case Verdict::worse:
-      if (lost == 0) return fmt::format("worse than {} with {}", other, so_many);
-      return fmt::format("worse than {}: diverged on {} of {}", other, lost, so_many);
+      if (diverged == 0) return fmt::format("worse than {} with {}", other, seed_count);
+      return fmt::format("worse than {}: diverged on {} of {}", other, diverged, seed_count);
     case Verdict::unclear:
-      return fmt::format("no clear difference from {} with {}", other, so_many);
+      return fmt::format("no clear difference from {} with {}", other, seed_count);
     case Verdict::unknown:
       break;
   }
-  if (lost > 0) return fmt::format("diverged on {}, {} on {}, of {}", lost, other, other_lost, so_many);
+  if (diverged > 0) return fmt::format("diverged on {}, {} on {}, of {}", diverged, other, other_diverged, seed_count);
   if (seeds == 0) return fmt::format("no seed that {} finished with too", other);
-  return fmt::format("{} says nothing about the spread", so_many);
+  return fmt::format("{} says nothing about the spread", seed_count);
 }
 
 }  // namespace lehi::study

@@ -14,7 +14,7 @@ namespace {
 
 std::string run_key(std::int64_t number) { return fmt::format("run/{}", number); }
 std::string event_key(std::int64_t number) { return fmt::format("event/{}", number); }
-std::string beat_key(std::size_t rank) { return fmt::format("beat/{}", rank); }
+std::string heartbeat_key(std::size_t rank) { return fmt::format("heartbeat/{}", rank); }
 
 }  // namespace
 
@@ -22,26 +22,26 @@ StudyRanks::StudyRanks(std::shared_ptr<c10d::Store> store, int rank, int size)
     : store_(std::move(store)),
       rank_(rank),
       size_(size),
-      pulses_(static_cast<std::size_t>(size), Pulse{.at = base::seconds_now()}) {}
+      heartbeats_(static_cast<std::size_t>(size), Heartbeat{.at = base::seconds_now()}) {}
 
-// What the store throws is a system call's error or a backtrace.
+// Replaces the store's own errors, which contain a system call or a backtrace.
 template <class Action>
 auto StudyRanks::with_store(const Action& action) const {
   try {
     return action(*store_);
   } catch (const std::exception&) {
-    throw std::runtime_error(
-        fmt::format("rank {} of {} has lost {}; the study goes on from its runs' checkpoints by --resume", rank_, size_,
-                    rank_ == 0 ? "the store through which the ranks talk" : "rank 0, which kept the study"));
+    throw std::runtime_error(fmt::format(
+        "rank {} of {} lost the connection to {}; continue the study from its runs' checkpoints with --resume", rank_,
+        size_, rank_ == 0 ? "the store that the ranks share" : "rank 0, which keeps the study"));
   }
 }
 
-void StudyRanks::set(const std::string& key, const std::string& text) {
-  with_store([&](c10d::Store& store) { store.set(key, {text.begin(), text.end()}); });
+void StudyRanks::set(const std::string& key, const std::string& value) {
+  with_store([&](c10d::Store& store) { store.set(key, {value.begin(), value.end()}); });
 }
 
-std::int64_t StudyRanks::count(const std::string& key, std::int64_t more) {
-  return with_store([&](c10d::Store& store) { return store.add(key, more); });
+std::int64_t StudyRanks::add(const std::string& key, std::int64_t increment) {
+  return with_store([&](c10d::Store& store) { return store.add(key, increment); });
 }
 
 bool StudyRanks::has(const std::string& key) const {
@@ -51,13 +51,13 @@ bool StudyRanks::has(const std::string& key) const {
 StudyRanks::~StudyRanks() {
   if (rank_ != 0) return;
   try {
-    set("over", "1");
-    // The store may end with this process: the others need a moment to read it.
+    set("finished", "1");
+    // The store may end with this process, so the other ranks get time to read the key.
     constexpr double patience = 10.0;
-    for (const double begin = base::seconds_now(); left_ < size_ - 1 && base::seconds_now() - begin < patience;) {
-      if (!hear()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (const double begin = base::seconds_now(); exited_ < size_ - 1 && base::seconds_now() - begin < patience;) {
+      if (!receive_event()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): those who are left will miss the store
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the other ranks exit when the store is gone
   }
 }
 
@@ -67,61 +67,64 @@ std::optional<std::string> StudyRanks::find(const std::string& key) const {
   return std::string(bytes.begin(), bytes.end());
 }
 
-void StudyRanks::open(const std::string& directory) { set("directory", directory); }
+void StudyRanks::publish_directory(const std::string& directory) { set("directory", directory); }
 
-void StudyRanks::offer(const std::string& run) { set(run_key(offered_++), run); }
+void StudyRanks::publish_run(const std::string& run) { set(run_key(published_++), run); }
 
 std::optional<std::string> StudyRanks::directory() const { return find("directory"); }
 
-std::optional<std::string> StudyRanks::take() {
-  if (!ticket_) ticket_ = count("taken", 1) - 1;
-  auto run = find(run_key(*ticket_));
-  if (run) ticket_.reset();
+std::optional<std::string> StudyRanks::claim_run() {
+  if (!claim_) claim_ = add("claimed", 1) - 1;
+  auto run = find(run_key(*claim_));
+  if (run) claim_.reset();
   return run;
 }
 
-void StudyRanks::ask_to_stop(int signal) { set("stop", std::to_string(signal)); }
+void StudyRanks::request_stop(int signal) { set("stop", std::to_string(signal)); }
 
 int StudyRanks::stop_request() const {
   const auto signal = find("stop");
   return signal ? std::stoi(*signal) : 0;
 }
 
-bool StudyRanks::over() const { return has("over"); }
+bool StudyRanks::finished() const { return has("finished"); }
 
-void StudyRanks::tell(const nlohmann::json& event) {
-  const auto number = count("events", 1) - 1;
+void StudyRanks::send_event(const nlohmann::json& event) {
+  const auto number = add("events", 1) - 1;
   set(event_key(number), event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-std::optional<nlohmann::json> StudyRanks::hear() {
-  const auto text = find(event_key(heard_));
+std::optional<nlohmann::json> StudyRanks::receive_event() {
+  const auto text = find(event_key(received_));
   if (!text) return {};
-  with_store([&](c10d::Store& store) { store.deleteKey(event_key(heard_)); });
-  ++heard_;
+  with_store([&](c10d::Store& store) { store.deleteKey(event_key(received_)); });
+  ++received_;
   auto event = nlohmann::json::parse(*text);
-  if (const auto rank = event.find("left"); rank != event.end()) {
-    pulses_.at(rank->get<std::size_t>()).at = -1.0;
-    ++left_;
+  if (const auto rank = event.find("exited"); rank != event.end()) {
+    heartbeats_.at(rank->get<std::size_t>()).exited = true;
+    ++exited_;
   }
   return event;
 }
 
-void StudyRanks::leave() { tell({{"left", rank_}}); }
+void StudyRanks::send_exit() { send_event({{"exited", rank_}}); }
 
-void StudyRanks::beat() { count(beat_key(static_cast<std::size_t>(rank_)), 1); }
+void StudyRanks::send_heartbeat() { add(heartbeat_key(static_cast<std::size_t>(rank_)), 1); }
 
-void StudyRanks::check_beats(double seconds) {
+void StudyRanks::check_heartbeats(double seconds) {
   const double now = base::seconds_now();
-  for (std::size_t rank = 1; rank < pulses_.size(); ++rank) {
-    auto& pulse = pulses_[rank];
-    if (pulse.at < 0.0) continue;
-    if (const auto beats = count(beat_key(rank), 0); beats != pulse.beats) pulse = {beats, now};
-    if (now - pulse.at > seconds) {
-      throw std::runtime_error(fmt::format(
-          "rank {} of {} has not been heard of for {:.0f} seconds: it is lost, and with it the runs that it "
-          "had; the study goes on from their checkpoints by --resume",
-          rank, size_, seconds));
+  for (std::size_t rank = 1; rank < heartbeats_.size(); ++rank) {
+    auto& heartbeat = heartbeats_[rank];
+    if (heartbeat.exited) continue;
+    if (const auto count = add(heartbeat_key(rank), 0); count != heartbeat.count) {
+      heartbeat.count = count;
+      heartbeat.at = now;
+    }
+    if (now - heartbeat.at > seconds) {
+      throw std::runtime_error(
+          fmt::format("rank {} of {} has sent nothing for {:.0f} seconds and is lost, together with its runs; continue "
+                      "the study from their checkpoints with --resume",
+                      rank, size_, seconds));
     }
   }
 }

@@ -23,12 +23,12 @@ constexpr std::uint64_t kLargestStudyFile = 1 << 20;
 const std::vector<std::string> kKeys = {"optimizers", "rates",  "rates_of",   "seeds",
                                         "best",       "preset", "validation", "settings"};
 
-/// The keys of a file or of one of its tasks, read into a request.
+/// Reads the keys of a file or of one of its tasks into a request.
 class Reader {
  public:
   explicit Reader(std::string where) : where_(std::move(where)) {}
 
-  [[noreturn]] void refuse_node(const toml::node& node, const std::string& what) const {
+  [[noreturn]] void throw_at(const toml::node& node, const std::string& what) const {
     throw ConfigError(fmt::format("{}, line {}: {}", where_, node.source().begin.line, what));
   }
 
@@ -46,27 +46,27 @@ class Reader {
         request.seeds.clear();
         for (const auto seed : list<std::int64_t>(key, node, "a list of whole numbers, such as [0, 1, 2]")) {
           if (seed < 0 || seed > 4294967295) {
-            refuse_node(node, fmt::format("the seed {} is not in 0 to 4294967295", seed));
+            throw_at(node, fmt::format("the seed {} is not in 0 to 4294967295", seed));
           }
           request.seeds.push_back(static_cast<std::uint64_t>(seed));
         }
       } else if (key == "best") {
         const auto best = value<std::int64_t>(key, node, "a whole number");
-        if (best < 0) refuse_node(node, fmt::format("best is {}, but must be at least 0 (0: a plain grid)", best));
+        if (best < 0) throw_at(node, fmt::format("best is {}, but must be at least 0 (0: a plain grid)", best));
         request.best = static_cast<std::size_t>(best);
       } else if (key == "preset") {
-        request.preset = value<std::string>(key, node, "a text in quotes");
+        request.preset = value<std::string>(key, node, "a quoted string");
       } else if (key == "validation") {
         value<double>(key, node, "a number");
         add_setting("data.validation", node, request);
       } else if (key == "settings") {
-        if (!node.is_table()) refuse_node(node, "settings is not a table, such as settings.train.epochs = 5");
+        if (!node.is_table()) throw_at(node, "settings must be a table, such as settings.train.epochs = 5");
         read_settings(*node.as_table(), "", request);
       } else {
         auto known = kKeys;
         known.emplace_back(is_task ? "name" : "task");
-        refuse_node(node, fmt::format("there is no key '{}'{}; there are {}", key, base::suggestion(key, known),
-                                      fmt::join(known, ", ")));
+        throw_at(node, fmt::format("there is no key '{}'{}; there are {}", key, base::suggestion(key, known),
+                                   fmt::join(known, ", ")));
       }
     }
   }
@@ -74,14 +74,14 @@ class Reader {
   template <class T>
   T value(const std::string& key, const toml::node& node, std::string_view expected) const {
     const auto found = exact<T>(node);
-    if (!found) refuse_node(node, fmt::format("{} is {}, but must be {}", key, train::shown_toml(node), expected));
+    if (!found) throw_at(node, fmt::format("{} is {}, but must be {}", key, train::shown_toml(node), expected));
     return *found;
   }
 
  private:
   template <class T>
   static std::optional<T> exact(const toml::node& node) {
-    if constexpr (std::is_same_v<T, double>) {  // 1 is a number too
+    if constexpr (std::is_same_v<T, double>) {  // integers are valid numbers
       const auto number = node.is_number() ? node.value<double>() : std::nullopt;
       return number && std::isfinite(*number) ? number : std::nullopt;
     } else {
@@ -93,7 +93,7 @@ class Reader {
   std::vector<T> list(const std::string& key, const toml::node& node, std::string_view expected) const {
     const auto* nodes = node.as_array();
     if (nodes == nullptr || nodes->empty()) {
-      refuse_node(node, fmt::format("{} is {}, but must be {}", key, train::shown_toml(node), expected));
+      throw_at(node, fmt::format("{} is {}, but must be {}", key, train::shown_toml(node), expected));
     }
     std::vector<T> values;
     for (const auto& entry : *nodes) values.push_back(value<T>(key, entry, fmt::format("in {}", expected)));
@@ -102,14 +102,14 @@ class Reader {
 
   void read_rates_of(const toml::node& node, PlanRequest& request) const {
     const auto* table = node.as_table();
-    if (table == nullptr) refuse_node(node, "rates_of is not a table, such as rates_of.lehi = [1e-3, 3e-3]");
+    if (table == nullptr) throw_at(node, "rates_of must be a table, such as rates_of.lehi = [1e-3, 3e-3]");
     for (const auto& [optimizer, rates] : *table) {
       const std::string name(optimizer.str());
       request.rates_of[name] = list<double>("rates_of." + name, rates, "a list of numbers, such as [1e-3, 3e-3]");
     }
   }
 
-  // Whether there is such a key, and whether the value fits it, the configuration says.
+  // train::resolve() checks key and value later.
   void add_setting(const std::string& key, const toml::node& node, PlanRequest& request) const {
     const auto source = fmt::format("{}, line {}", where_, node.source().begin.line);
     request.settings.push_back({key, train::toml_text(node), source});
@@ -119,7 +119,7 @@ class Reader {
     for (const auto& [name, node] : table) {
       const auto key = prefix + std::string(name.str());
       if (key == "task" || key == "preset" || key == "seed" || key == "optimizer.name" || key == "optimizer.lr") {
-        refuse_node(node, fmt::format("settings.{} has a key of its own in a study file", key));
+        throw_at(node, fmt::format("settings.{} is not allowed: a study file has a key of its own for it", key));
       }
       if (const auto* inner = node.as_table()) {
         read_settings(*inner, key + ".", request);
@@ -145,21 +145,21 @@ std::vector<PlanRequest> parse_study_file(std::string_view text, const std::stri
   const auto* node = table.get("task");
   const auto* tasks = node != nullptr ? node->as_array() : nullptr;
   if (tasks == nullptr || tasks->empty()) {
-    throw ConfigError(fmt::format("{} names no task: add a table for each, [[task]] and name = \"...\"", where));
+    throw ConfigError(fmt::format("{} names no task: add a table for each task, [[task]] with name = \"...\"", where));
   }
   std::vector<PlanRequest> requests;
   for (const auto& entry : *tasks) {
     const auto* task = entry.as_table();
-    if (task == nullptr) reader.refuse_node(entry, "task is not a table; write [[task]] and name = \"...\" below");
+    if (task == nullptr) reader.throw_at(entry, "task must be a table; write [[task]] with name = \"...\" below it");
     const auto* name = task->get("name");
-    if (name == nullptr) reader.refuse_node(entry, "the task has no name; add name = \"...\"");
+    if (name == nullptr) reader.throw_at(entry, "the task has no name; add name = \"...\"");
     auto request = common;
-    request.tasks = {reader.value<std::string>("name", *name, "a text in quotes")};
+    request.tasks = {reader.value<std::string>("name", *name, "a quoted string")};
     request.origin = {where, static_cast<std::int64_t>(entry.source().begin.line)};
     const bool own_optimizers = task->contains("optimizers");
-    if (task->contains("rates")) request.rates_of.clear();  // the task says it all anew
+    if (task->contains("rates")) request.rates_of.clear();  // the task's own rates replace all defaults
     reader.read(*task, true, request);
-    // Rates for all tasks may be of an optimizer that this task does without.
+    // The defaults may have rates for an optimizer that this task does not train.
     if (own_optimizers) {
       std::erase_if(request.rates_of, [&](const auto& rates) {
         const auto& own = request.optimizers;

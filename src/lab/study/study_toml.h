@@ -1,8 +1,8 @@
-// A study file: several tasks, each with its optimizers, rates, seeds and settings, for `lehi sweep --study FILE`.
+// Reads a study file: several tasks with their optimizers, rates, seeds and settings, for `lehi sweep --study FILE`.
 //
-//   optimizers = ["lehi", "adam"]      # keys before the first [[task]] hold for every task that does not say otherwise
+//   optimizers = ["lehi", "adam"]      # keys before the first [[task]] are the defaults of all tasks
 //   seeds = [0, 1, 2]
-//   best = 2                           # two phases: all rates with seed 0, then the best two with seeds 1 and 2
+//   best = 2                           # two phases: all rates with seed 0, then the best two with seeds 1, 2
 //
 //   [[task]]
 //   name = "protein"
@@ -21,12 +21,12 @@
 
 namespace lehi::study {
 
-/// One request a task, in the order of the file. Throws train::ConfigError, naming file and line, for anything that is
-/// no study file; what the values mean is make_study_plan()'s to judge.
+/// One request per task, in the order of the file. Throws train::ConfigError, naming file and line, for invalid TOML,
+/// unknown keys and values of the wrong type; make_study_plan() checks the values.
 std::vector<PlanRequest> parse_study_file(std::string_view text, const std::string& where);
 std::vector<PlanRequest> read_study_file(const std::filesystem::path& file);
 
-/// What a sweep trains when nobody says.
+/// The optimizers of a sweep that names none.
 const std::vector<std::string>& default_optimizers();
 
 }  // namespace lehi::study

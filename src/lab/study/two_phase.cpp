@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/names.h"
 #include "study/selection.h"
 
 namespace lehi::study {
@@ -28,11 +29,11 @@ std::size_t count_failed(const VariantRuns& variant) {
   return failed;
 }
 
-/// Optimizers of a task that have their second phase already.
-std::set<std::string> settled_variants(const Study& study, const std::string& task) {
-  std::set<std::string> settled;
-  for (const auto* run : runs_of_phase(study, 2, task)) settled.insert(run->variant);
-  return settled;
+/// The optimizers of a task that have second-phase runs already.
+std::set<std::string> variants_with_second_phase(const Study& study, const std::string& task) {
+  std::set<std::string> variants;
+  for (const auto* run : runs_of_phase(study, 2, task)) variants.insert(run->variant);
+  return variants;
 }
 
 }  // namespace
@@ -40,15 +41,15 @@ std::set<std::string> settled_variants(const Study& study, const std::string& ta
 SecondPhaseChoice choose_second_phase(const Study& study, const std::vector<PlannedRun>& candidates) {
   SecondPhaseChoice choice;
   std::map<TaskAndVariant, std::vector<double>> chosen;
-  for (const auto& second : study.seconds) {
+  for (const auto& second : study.second_phases) {
     const auto first_phase = runs_of_phase(study, 1, second.task);
-    const auto settled = settled_variants(study, second.task);
+    const auto chosen_before = variants_with_second_phase(study, second.task);
     const auto metric = selection_metric(first_phase);
     for (const auto& variant : group_runs(first_phase)) {
-      if (settled.count(variant.variant) != 0) continue;
+      if (chosen_before.count(variant.variant) != 0) continue;
       if (const auto failed = count_failed(variant); failed > 0) {
         choice.notices.push_back(fmt::format("the second phase of {} on {} waits for {} run{} that failed",
-                                             variant.variant, short_task(variant.task), failed,
+                                             variant.variant, base::short_task(variant.task), failed,
                                              failed == 1 ? "" : "s"));
         continue;
       }
@@ -86,12 +87,12 @@ void add_second_phase(Study& study, const std::vector<PlannedRun>& chosen, const
 
 std::vector<StudyRun> expected_second_phase(const Study& study, const std::vector<PlannedRun>& candidates) {
   std::vector<StudyRun> expected;
-  for (const auto& second : study.seconds) {
-    const auto settled = settled_variants(study, second.task);
-    // Of each optimizer and seed the first few rates stand for the best ones.
+  for (const auto& second : study.second_phases) {
+    const auto chosen_before = variants_with_second_phase(study, second.task);
+    // Counts the first `best` rates of each optimizer and seed.
     std::map<std::pair<std::string, std::uint64_t>, std::size_t> counts;
     for (const auto& candidate : candidates) {
-      if (candidate.config.task != second.task || settled.count(candidate.variant) != 0) continue;
+      if (candidate.config.task != second.task || chosen_before.count(candidate.variant) != 0) continue;
       if (counts[{candidate.variant, candidate.config.seed}]++ >= second.best) continue;
       expected.push_back(waiting_run(candidate));
     }

@@ -1,6 +1,5 @@
-// The second phase of the paper's protocol: the best rates of each optimizer, by the first seed, get the other seeds.
-// Which runs those are is a function of the first phase's results alone, so it does not matter when a study was
-// stopped.
+// The second phase of the paper's protocol: the best rates of each optimizer with the first seed are run with the other
+// seeds. The choice depends only on the results of the first phase, so a study may be stopped at any time.
 #pragma once
 
 #include <string>
@@ -11,19 +10,18 @@
 namespace lehi::study {
 
 struct SecondPhaseChoice {
-  std::vector<PlannedRun> runs;      ///< of `candidates`, in their order; those that the study has already left out
-  std::vector<std::string> notices;  ///< sentences: which optimizers have to wait for runs that failed
+  std::vector<PlannedRun> runs;      ///< a subset of the candidates, in their order; without runs that the study has
+  std::vector<std::string> notices;  ///< sentences about optimizers that wait for failed runs
 };
 
-/// What the second phase adds to a study, of an optimizer whose first-phase runs have all finished. One that has
-/// second- phase runs keeps just those. Rates are ranked by selection_metric() of the task's first phase; a rate that
-/// diverged is never among the best.
+/// Chooses the second-phase runs of every optimizer whose first-phase runs have all finished and which has none yet.
+/// Rates are ranked by selection_metric() of the task's first phase; a rate that diverged is never chosen.
 SecondPhaseChoice choose_second_phase(const Study& study, const std::vector<PlannedRun>& candidates);
 
-/// Adds the chosen runs, which wait; the second phase's runs then stand in the order of `candidates`.
+/// Adds the chosen runs as waiting runs; keeps the second phase in the order of `candidates`.
 void add_second_phase(Study& study, const std::vector<PlannedRun>& chosen, const std::vector<PlannedRun>& candidates);
 
-/// The runs that the second phase will probably add, as waiting runs at any of the rates: for estimates of time.
+/// As many waiting runs as the second phase will probably add, at arbitrary rates; for estimates of the time left.
 std::vector<StudyRun> expected_second_phase(const Study& study, const std::vector<PlannedRun>& candidates);
 
 }  // namespace lehi::study

@@ -56,7 +56,7 @@ Tokenizer::Tokenizer(TokenizerKind kind, Vocabulary vocabulary, std::string dige
     : kind_(kind), vocabulary_(std::move(vocabulary)), digest_(std::move(digest)) {}
 
 Tokenizer Tokenizer::load(TokenizerKind kind, const std::string& data_dir) {
-  const base::Doing loading("load a tokenizer");
+  const base::Activity loading("load a tokenizer");
   if (kind == TokenizerKind::bytes) return {kind, byte_vocabulary(), "bytes"};
   const auto files = data::find_files(data::task_files(name_of(kind)), data_dir);
   std::vector<std::string> contents;

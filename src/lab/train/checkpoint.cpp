@@ -146,7 +146,7 @@ fs::path save_checkpoint(const fs::path& directory, std::int64_t step, const Che
 }
 
 Checkpoint load_checkpoint(const fs::path& path) {
-  const base::Doing reading(fmt::format("read the checkpoint {}", path.string()));
+  const base::Activity reading(fmt::format("read the checkpoint {}", path.string()));
   Checkpoint checkpoint;
   checkpoint.state = checked_state(path);
   checkpoint.model = read_safetensors(path / kModel).tensors;

@@ -197,7 +197,7 @@ RunOutcome run_rank(const RunRequest& request) {
   const int ranks_here = ranks == nullptr ? 1 : ranks->launch().local_size;
   if (ranks != nullptr && config.distributed.compress == "bfloat16") ranks->round_sums();
 
-  const base::Doing training("train; a smaller model or batch (--batch-size) takes less");
+  const base::Activity training("train; a smaller model or batch (--batch-size) takes less");
   TaskData data = load_task(config, request.data_dir, request.on_message);
   for (const auto& notice : data.notices) request.on_message(notice);
   check_memory(config, {data.inputs, data.outputs}, runtime::describe_host().memory_bytes / ranks_here);
@@ -244,7 +244,7 @@ RunOutcome run_rank(const RunRequest& request) {
     if (keeps_record && is_new && !begun) {
       remove_partial_run(request.out);
     } else if (keeps_record) {
-      note_failure(request.out, record ? &*record : nullptr, base::sentence_of(error));
+      note_failure(request.out, record ? &*record : nullptr, base::one_line_message(error));
     }
     throw;
   }
@@ -266,7 +266,7 @@ RunOutcome run_training(const RunRequest& request) {
   } catch (const distributed::LostRankError&) {
     throw;
   } catch (const std::exception& error) {
-    request.ranks->give_up(base::sentence_of(error));
+    request.ranks->give_up(base::one_line_message(error));
     throw;
   }
 }

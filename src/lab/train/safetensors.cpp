@@ -243,7 +243,7 @@ void write_safetensors(const std::filesystem::path& path, const NamedTensors& te
 }
 
 LazyTensors open_safetensors(const std::filesystem::path& path) {
-  const base::Doing reading(fmt::format("read {}", path.string()));
+  const base::Activity reading(fmt::format("read {}", path.string()));
   const auto file = std::make_shared<InputFile>(path);
   std::uint64_t length = 0;
   if (file->size() < sizeof(length)) damaged(path, fmt::format("it has only {} bytes", file->size()));

@@ -123,7 +123,7 @@ bool is_text_task(const std::string& task) {
 
 TaskData load_task(const RunConfig& config, const std::string& data_dir,
                    const std::function<void(const std::string&)>& on_message) {
-  const base::Doing loading(fmt::format("load the data of task {}", config.task));
+  const base::Activity loading(fmt::format("load the data of task {}", config.task));
   return is_text_task(config.task) ? load_text(config, data_dir, on_message) : load_rows(config, data_dir);
 }
 

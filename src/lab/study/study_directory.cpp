@@ -1,4 +1,4 @@
-#include "study/opening.h"
+#include "study/study_directory.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,6 +11,9 @@
 #include <thread>
 
 #include "files/files.h"
+#include "study/run_directory.h"
+#include "study/stored_plan.h"
+#include "study/study_file.h"
 
 namespace lehi::study {
 namespace fs = std::filesystem;
@@ -18,8 +21,9 @@ namespace {
 
 using train::RunStatus;
 
-// But for what a study that was killed at its first moment may have left, which goes away later.
-bool is_free(const fs::path& directory) {
+// Ignores unfinished copies of study.json, which a study killed at its start may have left; remove_leftovers() removes
+// them.
+bool is_empty_directory(const fs::path& directory) {
   std::error_code error;
   fs::directory_iterator entries(directory, error);
   if (error) throw FileError("read", directory, error.value());
@@ -32,7 +36,7 @@ bool is_free(const fs::path& directory) {
 
 StudyLock::StudyLock(const fs::path& directory) : descriptor_(::open(directory.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (descriptor_ < 0) throw FileError("open", directory, errno);
-  // The runs of a study that was killed hold its lock until they are gone too, which takes a moment.
+  // The runs of a killed study hold its lock until they have ended too, which takes a moment.
   constexpr int tries = 20;
   for (int i = 0; ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++i) {
     const int error = errno;
@@ -42,7 +46,7 @@ StudyLock::StudyLock(const fs::path& directory) : descriptor_(::open(directory.c
     }
     ::close(descriptor_);
     if (error != EWOULDBLOCK) throw FileError("lock", directory, error);
-    throw FileError(fmt::format("another lehi is running the study in {}; wait for it, or choose another --out",
+    throw FileError(fmt::format("another lehi process is running the study in {}; wait for it, or choose another --out",
                                 directory.string()));
   }
 }
@@ -57,10 +61,10 @@ std::optional<Study> find_study(const std::vector<PlannedRun>& plan, const Runne
   if (!fs::is_directory(found)) {
     throw FileError(fmt::format("{} is not a directory; choose another --out", directory.string()));
   }
-  if (is_free(directory)) return {};
+  if (is_empty_directory(directory)) return {};
   if (!fs::exists(directory / kStudyFile)) {
     throw FileError(
-        fmt::format("{} holds something else than a study; choose another --out or empty it", directory.string()));
+        fmt::format("{} is not empty and holds no study; choose another --out, or empty it", directory.string()));
   }
   auto study = read_study(directory);
   if (study.kind != request.kind) {
@@ -69,20 +73,20 @@ std::optional<Study> find_study(const std::vector<PlannedRun>& plan, const Runne
   for (const auto& run : study.runs) {
     if (run.damaged) throw FileError(fmt::format("{}; choose another --out", run.message));
   }
-  if (!study.unknown.empty()) throw FileError(study.unknown);
-  const auto difference = plan_difference(directory, study, plan, request.seconds);
+  if (!study.unknown_key.empty()) throw FileError(study.unknown_key);
+  const auto difference = plan_difference(directory, study, plan, request.second_phases);
   if (!difference.empty()) {
     throw FileError(
         fmt::format("{} holds a different study: {}; choose another --out", directory.string(), difference));
   }
   if (!request.resume) {
-    throw FileError(fmt::format("{} holds this study already; add --resume to go on with it, or choose another --out",
+    throw FileError(fmt::format("{} holds this study already; add --resume to continue it, or choose another --out",
                                 directory.string()));
   }
   return study;
 }
 
-void write_beginning(const std::vector<PlannedRun>& plan, const fs::path& directory, const Study& study) {
+void write_initial_files(const std::vector<PlannedRun>& plan, const fs::path& directory, const Study& study) {
   write_study(directory, study);
   for (const auto& run : plan) {
     make_directories(directory / run.directory);
@@ -95,9 +99,9 @@ void remove_partial_runs(const std::vector<PlannedRun>& plan, const fs::path& di
   std::error_code ignored;
   for (const auto& run : plan) {
     fs::remove(directory / run.directory / "config.toml", ignored);
-    fs::remove(directory / run.directory, ignored);  // only when it is empty
+    fs::remove(directory / run.directory, ignored);  // only if it is empty
   }
-  fs::remove(directory / kStudyFile, ignored);  // last: with it, what a kill leaves is a study that can be resumed
+  fs::remove(directory / kStudyFile, ignored);  // last: until then the study can be resumed
   if (created) fs::remove(directory, ignored);
 }
 
@@ -114,20 +118,21 @@ void check_run_directories(const fs::path& directory, const Study& study) {
     try {
       run_directory(run, directory);
     } catch (const FileError& error) {
-      throw FileError(fmt::format("{}; it is in the way of a run: remove it", error.what()));
+      throw FileError(fmt::format("{}; remove it", error.what()));
     }
   }
 }
 
-std::vector<PlannedRun> whole_plan(std::vector<PlannedRun> plan, const Study& study,
-                                   const std::vector<PlannedRun>& candidates) {
+std::vector<PlannedRun> with_second_phase(std::vector<PlannedRun> plan, const Study& study,
+                                          const std::vector<PlannedRun>& candidates) {
   for (const auto& run : study.runs) {
     if (run.phase != 2) continue;
     const auto found = std::find_if(candidates.begin(), candidates.end(),
                                     [&](const auto& candidate) { return candidate.directory == run.directory; });
     if (found == candidates.end()) {
-      throw FileError(fmt::format("{} has the run {} in its second phase, which its first phase does not lead to",
-                                  kStudyFile, run.directory));
+      throw FileError(
+          fmt::format("{} has the run {} in its second phase, which is not among the candidates of its first phase",
+                      kStudyFile, run.directory));
     }
     plan.push_back(*found);
   }
