@@ -84,11 +84,11 @@ json without_times(json document) {
 }
 
 std::vector<std::string> leftovers(const fs::path& directory) {
-  static const std::regex aside(R"(.+\.tmp-\d+-\d+)");
+  static const std::regex temporary(R"(.+\.tmp-\d+-\d+)");
   std::vector<std::string> names;
   if (!fs::exists(directory)) return names;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    if (std::regex_match(entry.path().filename().string(), aside)) names.push_back(entry.path().string());
+    if (std::regex_match(entry.path().filename().string(), temporary)) names.push_back(entry.path().string());
   }
   return names;
 }

@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 void publish(const fs::path& path, const std::string& word) {
-  publish_directory(path, [&](const fs::path& aside) {
-    for (const char* name : {"one", "two"}) publish_text(aside / name, word);
+  publish_directory(path, [&](const fs::path& temporary) {
+    for (const char* name : {"one", "two"}) publish_text(temporary / name, word);
   });
 }
 

@@ -138,9 +138,9 @@ TEST(OutputFile, AppendsAtTheEnd) {
 TEST(PublishDirectory, ReplacesAnOlderOne) {
   const Scratch scratch;
   const auto fill = [](const std::string& name) {
-    return [name](const std::filesystem::path& aside) {
-      std::filesystem::create_directory(aside / "inner");
-      OutputFile(aside / "inner" / name, OutputFile::Mode::create).write(name);
+    return [name](const std::filesystem::path& temporary) {
+      std::filesystem::create_directory(temporary / "inner");
+      OutputFile(temporary / "inner" / name, OutputFile::Mode::create).write(name);
     };
   };
   publish_directory(scratch / "d", fill("old"));
@@ -152,10 +152,10 @@ TEST(PublishDirectory, ReplacesAnOlderOne) {
 
 TEST(PublishDirectory, AWriterThatThrowsLeavesTheOldOne) {
   const Scratch scratch;
-  publish_directory(scratch / "d", [](const auto& aside) { spill(aside / "file", "old"); });
+  publish_directory(scratch / "d", [](const auto& temporary) { spill(temporary / "file", "old"); });
   EXPECT_THROW(publish_directory(scratch / "d",
-                                 [](const auto& aside) {
-                                   spill(aside / "file", "new");
+                                 [](const auto& temporary) {
+                                   spill(temporary / "file", "new");
                                    throw FileError("stop");
                                  }),
                FileError);
@@ -199,9 +199,9 @@ TEST(RemoveLeftovers, KeepsTheFilesOfARunningWriter) {
     EXPECT_EQ(remove_leftovers(scratch.path()), 0);
     pending.publish();
   }
-  publish_directory(scratch / "directory", [&](const auto& aside) {
+  publish_directory(scratch / "directory", [&](const auto& temporary) {
     EXPECT_EQ(remove_leftovers(scratch.path()), 0);
-    spill(aside / "inner", "text");
+    spill(temporary / "inner", "text");
   });
   EXPECT_EQ(slurp(scratch / "file"), "half");
   EXPECT_EQ(slurp(scratch / "directory/inner"), "text");

@@ -73,8 +73,8 @@ TEST(Config, BuiltInTasksHaveThePapersSettings) {
 TEST(Config, LaterLayersOverrideEarlierOnes) {
   const Scratch scratch;
   spill(scratch / "mine.toml",
-        "[train]\nepochs = 3\n[optimizer]\nlr = 0.5\nbeta1 = 0.8\n[optimizers.adam]\nlr = 0.25\n[optimizers.lehi]\nlr "
-        "= 9\n");
+        "[train]\nepochs = 3\n[optimizer]\nlr = 0.5\nbeta1 = 0.8\n"
+        "[optimizers.adam]\nlr = 0.25\n[optimizers.lehi]\nlr = 9\n");
   auto request = task("mnist");
   request.optimizer = "adam";
   request.file = scratch / "mine.toml";

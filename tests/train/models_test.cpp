@@ -152,14 +152,12 @@ TEST_F(ModelRuns, LowMemoryThrowsWithOptionsThatMayUndoAStep) {
     return message_of([&] { text_config("lehi", settings); });
   };
   EXPECT_EQ(message({}), "");
-  EXPECT_EQ(
-      message({{"optimizer.clip_norm", "1.0", ""}}),
-      "train.low_memory cannot be combined with optimizer.clip_norm: it changes weights before the whole gradient is "
-      "known");
-  EXPECT_EQ(
-      message({{"train.accumulate", "2", ""}}),
-      "train.low_memory cannot be combined with train.accumulate = 2: it changes weights before the whole gradient is "
-      "known");
+  EXPECT_EQ(message({{"optimizer.clip_norm", "1.0", ""}}),
+            "train.low_memory cannot be combined with optimizer.clip_norm: "
+            "it changes weights before the whole gradient is known");
+  EXPECT_EQ(message({{"train.accumulate", "2", ""}}),
+            "train.low_memory cannot be combined with train.accumulate = 2: "
+            "it changes weights before the whole gradient is known");
   for (const std::string policy : {"throw", "skip"}) {
     EXPECT_EQ(message({{"optimizer.non_finite", policy, ""}}),
               "train.low_memory cannot be combined with optimizer.non_finite = " + policy +

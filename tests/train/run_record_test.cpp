@@ -195,8 +195,8 @@ TEST(RunRecord, RoundingDifferencesAreNamed) {
   now.torch_threads = 1;
   now.blas_kernel = "Haswell";
   EXPECT_EQ(rounding_differences(before, now),
-            "the run began on a machine that rounds differently, so its last bits may differ from here on: threads: 1 "
-            "instead of 2, BLAS kernel Haswell instead of Zen");
+            "the run began on a machine that rounds differently, so its last bits may differ from here on: "
+            "threads: 1 instead of 2, BLAS kernel Haswell instead of Zen");
 }
 
 }  // namespace

@@ -133,15 +133,15 @@ fs::path save_checkpoint(const fs::path& directory, std::int64_t step, const Che
   if (step < 0) throw_invalid_argument("a checkpoint cannot be of step {}; expected at least 0", step);
   make_directories(directory);
   const auto path = directory / directory_name(step);
-  publish_directory(path, [&](const fs::path& aside) {
+  publish_directory(path, [&](const fs::path& temporary) {
     json document = {{"schema", kSchema}, {"step", step}, {"state", checkpoint.state}};
-    document["files"][kModel] = describe(write_tensors(aside / kModel, checkpoint.model));
-    document["files"][kOptimizer] = describe(write_tensors(aside / kOptimizer, checkpoint.optimizer));
+    document["files"][kModel] = describe(write_tensors(temporary / kModel, checkpoint.model));
+    document["files"][kOptimizer] = describe(write_tensors(temporary / kOptimizer, checkpoint.optimizer));
     // Parsed again, as a reader will parse it: the checksums then agree.
     document = parse_json(to_text(document), "a checkpoint's state", kLimits);
     document["crc32c"] = checksum(document);
-    write_file(aside / kState, to_text(document, 2) + "\n");
-    if (!checkpoint.model_config.empty()) write_file(aside / kModelConfig, checkpoint.model_config);
+    write_file(temporary / kState, to_text(document, 2) + "\n");
+    if (!checkpoint.model_config.empty()) write_file(temporary / kModelConfig, checkpoint.model_config);
   });
   return path;
 }

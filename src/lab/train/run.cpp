@@ -44,7 +44,7 @@ RunStart begin_run(const RunRequest& request) {
   return start;
 }
 
-// Messages for the user when a run goes on from a checkpoint.
+// Messages for the user when a run resumes from a checkpoint.
 void report_resumption(const RunRequest& request, const FoundRun& found, const runtime::Host& host,
                        const Trainer& trainer) {
   request.on_message(fmt::format("resuming at step {} of {}", trainer.steps(), trainer.total_steps()));

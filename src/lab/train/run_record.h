@@ -35,8 +35,8 @@ struct RunRecord {
   std::uint64_t seed = 0;
   std::int64_t parameters = 0;                       ///< number of trained values of the model
   std::string started;                               ///< UTC, e.g. 2024-05-06T07:08:09Z
-  std::string finished;                              ///< "" (null in the file) while the run goes on
-  nlohmann::json result = nlohmann::json::object();  ///< final metrics by name; empty while the run goes on
+  std::string finished;                              ///< "" (null in the file) while the run is running
+  nlohmann::json result = nlohmann::json::object();  ///< final metrics by name; empty while the run is running
   std::vector<std::int64_t> sessions;                ///< steps at which it was started or resumed: 0, 4000, ...
   std::vector<std::string> notices;                  ///< messages for the reader of the result, one sentence each
   std::string unknown;  ///< not in the file: a message about a key that this version does not support, or ""

@@ -84,8 +84,8 @@ std::vector<LazyTensor> in_type(std::vector<LazyTensor> tensors, torch::ScalarTy
 std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 std::int64_t first_not_finite(const torch::Tensor& values, const torch::Tensor& before) {
-  constexpr std::int64_t kPiece =
-      1 << 20;  // elements at a time: temporaries of the whole tensor's size would double the memory
+  // In pieces: temporaries of the whole tensor's size would double the memory.
+  constexpr std::int64_t kPiece = 1 << 20;
   const auto flat = values.reshape(-1);
   for (std::int64_t begin = 0; begin < flat.numel(); begin += kPiece) {
     auto bad = torch::isfinite(flat.slice(0, begin, begin + kPiece)).logical_not();
