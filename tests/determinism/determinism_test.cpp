@@ -1,5 +1,5 @@
-// Same seed, same machine, same number of threads: the same bits. Every optimizer on every kind of task, twice, and in
-// processes of their own. Another number of threads: rounding apart, the same run.
+// The same seed, machine and number of threads give the same bits: every optimizer on every kind of task, twice in one
+// process and in two processes. Another number of threads gives the same run up to rounding.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -17,12 +17,12 @@ namespace {
 using lehi::testing::slurp;
 using lehi::testing::spill;
 
-// A kind of task, tiny: six steps of it.
+// A tiny task of one kind, trained for six steps.
 struct TinyTask {
   std::string name;
   std::string task;
   std::vector<Setting> settings;
-  bool only_our_loops;  // no product is BLAS's or oneDNN's, which may divide sums over threads
+  bool only_our_loops;  // without products of BLAS or oneDNN, which may split sums by threads
 };
 
 class Determinism : public RunFixture {
@@ -63,7 +63,7 @@ class Determinism : public RunFixture {
             {"llama", text, llama, false}};
   }
 
-  // Settings that the small preset has, then the task's, then those of every run here.
+  // The task's settings, then those of every run here.
   static std::vector<Setting> settings_of(const TinyTask& task, int threads, int seed) {
     auto all = task.settings;
     const std::vector<Setting> common = {{"train.steps", "6", ""},
@@ -86,7 +86,7 @@ class Determinism : public RunFixture {
     ASSERT_EQ(run_training(run).record.status, RunStatus::done) << name;
   }
 
-  // In a process of its own, with memory laid out its own way.
+  // In a process of its own, with another memory layout.
   void train_apart(const TinyTask& task, const std::string& optimizer, int threads, const std::string& name) const {
     std::string command =
         fmt::format("\"$LEHI\" train '{}' --preset small --optimizer {} --data-dir '{}' --out '{}' --progress none",
@@ -97,7 +97,7 @@ class Determinism : public RunFixture {
     ASSERT_EQ(cli::run_process(command + " 2>/dev/null").code, 0) << command;
   }
 
-  // Every tensor file of every checkpoint, with its path.
+  // Every tensor file of every checkpoint, by its path.
   std::map<std::string, std::string> tensor_files(const std::string& name) const {
     std::map<std::string, std::string> files;
     const auto folder = scratch / name / "checkpoints";
@@ -182,7 +182,7 @@ TEST_F(Determinism, EveryOptimizerOnEveryTaskHasTheSameBitsTwice) {
   }
 }
 
-TEST_F(Determinism, EveryNumberOfThreadsHasItsOwnBitsTwice) {
+TEST_F(Determinism, EveryNumberOfThreadsHasTheSameBitsTwice) {
   for (const TinyTask& task : tasks()) {
     for (const int threads : {1, 2, 3}) {
       SCOPED_TRACE(fmt::format("{} on {} threads", task.name, threads));
@@ -194,7 +194,7 @@ TEST_F(Determinism, EveryNumberOfThreadsHasItsOwnBitsTwice) {
   }
 }
 
-TEST_F(Determinism, AnotherNumberOfThreadsIsTheSameRunButForRounding) {
+TEST_F(Determinism, AnotherNumberOfThreadsIsTheSameRunUpToRounding) {
   for (const TinyTask& task : tasks()) {
     for (const std::string optimizer : {"lehi-gn", "adam"}) {
       const std::string one = task.name + optimizer + "one";
@@ -204,8 +204,8 @@ TEST_F(Determinism, AnotherNumberOfThreadsIsTheSameRunButForRounding) {
         const auto several = fmt::format("{}{}{}", task.name, optimizer, threads);
         train(task, optimizer, threads, 5, several);
         EXPECT_TRUE(same_run(one, several) || !task.only_our_loops);
-        // Adam's first steps are the signs of gradients: where one is nearly 0, rounding decides the step. So the
-        // losses are compared, to which such a weight adds next to nothing; another seed's differ by far more.
+        // Adam's first steps are the signs of gradients: if one is nearly 0, rounding decides the step. So the losses
+        // are compared, on which such a weight has almost no effect; those of another seed differ by far more.
         EXPECT_NEAR(last_loss(several), last_loss(one), 1e-3 * last_loss(one));
       }
       train(task, optimizer, 2, 6, task.name + optimizer + "another seed");
@@ -214,7 +214,7 @@ TEST_F(Determinism, AnotherNumberOfThreadsIsTheSameRunButForRounding) {
   }
 }
 
-TEST_F(Determinism, ProcessesOfTheirOwnHaveTheSameBits) {
+TEST_F(Determinism, SeparateProcessesHaveTheSameBits) {
   for (const TinyTask& task : tasks()) {
     SCOPED_TRACE(task.name);
     train_apart(task, "lehi-gn", 2, task.name + "a");

@@ -1,11 +1,11 @@
-// A directory that is replaced while the disk fails or the process dies, on file systems that can swap two names and on
-// those that can't: whoever looks for it finds all of the old one or all of the new one.
+// Replacing a directory while the disk fails or the process is killed, on file systems with and without
+// RENAME_EXCHANGE: afterwards there is either the complete old directory or the complete new one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "faults/ends.h"
+#include "faults/differences.h"
+#include "faults/fault_points.h"
 #include "faults/harness.h"
-#include "faults/points.h"
 #include "files/files.h"
 #include "train/scratch.h"
 
@@ -15,12 +15,12 @@ namespace {
 namespace fs = std::filesystem;
 
 void publish(const fs::path& path, const std::string& word) {
-  publish_directory(path, [&](const fs::path& aside) {
-    for (const char* name : {"one", "two"}) publish_text(aside / name, word);
+  publish_directory(path, [&](const fs::path& temporary) {
+    for (const char* name : {"one", "two"}) publish_text(temporary / name, word);
   });
 }
 
-/// "old", "new", or "" when it is not there or no whole directory of either.
+/// "old" or "new"; "" if the directory does not exist or is neither of them completely.
 std::string word_of(const fs::path& directory) {
   if (!fs::exists(directory / "one") || !fs::exists(directory / "two")) return "";
   const auto word = read_text(directory / "one", 100);
@@ -52,17 +52,17 @@ TEST_P(DirectoryFaults, AllOldOrAllNew) {
   ASSERT_EQ(word_of(scratch / "w/d"), "new");
   ASSERT_TRUE(leftovers(scratch / "w").empty());
   int untouched = 0;
-  for (const auto& fault : points(operations, 60)) {
+  for (const auto& fault : fault_points(operations, 60)) {
     const auto ended = replace(fault);
     const auto word = word_of(scratch / "w/d");
     EXPECT_TRUE(ended.code == 0 || ended.code == 3 || ended.code == -SIGKILL) << text_of(fault);
     EXPECT_TRUE(ended.code != 0 || word == "new") << text_of(fault);
     untouched += word == "old" ? 1 : 0;
     if (!word.empty()) continue;
-    // Without exchange the name is free for a moment. Only a death there, or a disk that does not recover, shows it,
-    // and even then the old directory is whole beside it.
+    // Without RENAME_EXCHANGE there is a moment without the directory. It remains missing only if the process is killed
+    // or the disk fails for good in that moment; the complete old directory is then beside it.
     EXPECT_FALSE(GetParam()) << text_of(fault);
-    EXPECT_FALSE(passes(fault.kind)) << text_of(fault);
+    EXPECT_FALSE(is_temporary(fault.kind)) << text_of(fault);
     bool beside = false;
     for (const auto& name : leftovers(scratch / "w")) beside = beside || word_of(name) == "old";
     EXPECT_TRUE(beside) << text_of(fault);

@@ -22,7 +22,7 @@ namespace lehi::faults {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr unsigned seconds_of_a_process = 1500;  // one that hangs ends by SIGALRM, which no test expects
+constexpr unsigned seconds_of_a_process = 1500;  // one that hangs is killed by SIGALRM, and the test fails
 constexpr std::array<std::string_view, kinds> kind_names = {"none", "enospc", "eio",  "short_write",
                                                             "full", "broken", "kill", "kill_inside"};
 
@@ -36,8 +36,8 @@ std::size_t threads() {
   return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-/// What exec does to a process, as far as it matters here.
-void forget_like_exec() {
+/// Does what exec does: closes descriptors and resets signal handlers.
+void reset_like_exec() {
   std::vector<int> descriptors;
   for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
     descriptors.push_back(std::stoi(entry.path().filename().string()));
@@ -51,22 +51,22 @@ void forget_like_exec() {
   for (const int number : {SIGINT, SIGTERM}) ::sigaction(number, &usual, nullptr);
 }
 
-[[noreturn]] void leave(int code) {
+[[noreturn]] void exit_now(int code) {
   std::cout.flush();
   std::cerr.flush();
   ::_exit(code);
 }
 
-void be_the_program(char** arguments) {
-  forget_like_exec();
+void run_as_program(char** arguments) {
+  reset_like_exec();
   cli::Arguments words;
   for (char** argument = arguments + 1; *argument != nullptr; ++argument) words.emplace_back(*argument);
-  leave(cli::run_program(words, std::cout, std::cerr));
+  exit_now(cli::run_program(words, std::cout, std::cerr));
 }
 
 int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status); }
 
-/// Waits for it, then for the processes that it left behind, which come to this one.
+/// Waits for the process and then for its orphaned children, which this process inherits. Returns its exit code.
 int wait_for_all(int process) {
   int code = 0;
   for (;;) {
@@ -79,7 +79,7 @@ int wait_for_all(int process) {
 }
 
 int fork_here() {
-  if (threads() != 1) throw std::runtime_error("a process with threads can't be forked safely; OMP_NUM_THREADS=1?");
+  if (threads() != 1) throw std::runtime_error("a process with threads cannot be forked safely; set OMP_NUM_THREADS=1");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   std::cout.flush();
   std::fflush(nullptr);
@@ -110,13 +110,14 @@ std::vector<std::string> Ended::complaints() const {
 Layer::Layer(fs::path scratch, const fs::path& directory) : scratch_(std::move(scratch)) {
   const auto file = scratch_ / "control";
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor < 0 || ::ftruncate(descriptor, sizeof(Control)) != 0) throw std::runtime_error("no control file");
+  if (descriptor < 0 || ::ftruncate(descriptor, sizeof(Control)) != 0)
+    throw std::runtime_error("cannot create the control file");
   void* place = ::mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   ::close(descriptor);
-  if (place == MAP_FAILED) throw std::runtime_error("the control file can't be mapped");
-  control_ = static_cast<Control*>(place);  // zeros: nothing counted, no fault
+  if (place == MAP_FAILED) throw std::runtime_error("cannot map the control file");
+  control_ = static_cast<Control*>(place);  // zeros: no operations counted, no fault
   const auto name = directory.string();
-  if (name.size() >= sizeof control_->directory) throw std::runtime_error("a directory's name is too long");
+  if (name.size() >= sizeof control_->directory) throw std::runtime_error("the directory's name is too long");
   std::memcpy(control_->directory, name.c_str(), name.size() + 1);
 }
 
@@ -145,9 +146,9 @@ int Layer::start_work(const std::function<int()>& work, const Fault& fault) {
   redirect();
   cli::say_why_at_termination();
   for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
-  set_exec_hook(&be_the_program);
+  set_exec_hook(&run_as_program);
   attach(control_);
-  leave(work());
+  exit_now(work());
 }
 
 int Layer::start(const cli::Arguments& arguments, const Fault& fault) {
@@ -198,7 +199,7 @@ std::vector<std::string> Layer::traced() const {
 
 int forked(const std::function<int()>& work) {
   const int process = fork_here();
-  if (process == 0) leave(work());
+  if (process == 0) exit_now(work());
   return wait_for_all(process);
 }
 

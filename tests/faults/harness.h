@@ -1,4 +1,5 @@
-// The program under the layer of layer.h: as a fork of this process, which has LibTorch loaded already, or for real.
+// Runs the program under the layer of layer.h: as a fork of this process, which has loaded LibTorch already, or as a
+// process of its own.
 #pragma once
 
 #include <cstdint>
@@ -20,47 +21,49 @@ struct Fault {
 
 std::string_view name_of(Kind kind);
 std::string text_of(const Fault& fault);  ///< "short_write at operation 12"
-inline bool kills(Kind kind) { return kind == Kind::kill || kind == Kind::kill_inside; }
-/// The disk works again at the next operation.
-inline bool passes(Kind kind) { return kind == Kind::enospc || kind == Kind::eio || kind == Kind::short_write; }
+inline bool kills_process(Kind kind) { return kind == Kind::kill || kind == Kind::kill_inside; }
+/// Whether the disk works again at the next operation.
+inline bool is_temporary(Kind kind) { return kind == Kind::enospc || kind == Kind::eio || kind == Kind::short_write; }
 
 struct Ended {
-  int code = 0;  ///< the exit code, or minus the signal that ended it
+  int code = 0;  ///< the exit code, or minus the signal that killed the process
   std::string out;
   std::string err;
   std::int64_t operations = 0;
-  bool struck = false;  ///< the fault has come
+  bool struck = false;  ///< the fault has occurred
 
   std::vector<std::string> complaints() const;  ///< the lines of err that begin with "lehi: cannot"
 };
 
-/// A control file in `scratch`, and processes under it whose operations below `directory` count.
+/// Starts processes with faults: operations below `directory` count. The control file is in `scratch`.
 class Layer {
  public:
   Layer(std::filesystem::path scratch, const std::filesystem::path& directory);
   Layer(const Layer&) = delete;
+  Layer(Layer&&) = delete;
   Layer& operator=(const Layer&) = delete;
+  Layer& operator=(Layer&&) = delete;
   ~Layer();
 
-  /// The program in a fork of this process, which must have one thread only. Returns when its own processes are gone
-  /// too.
+  /// Runs the program in a fork of this process, which must have one thread only. Returns when the processes that it
+  /// starts have ended too.
   Ended run(const cli::Arguments& arguments, const Fault& fault = {});
 
-  /// Anything else in a fork; its exit code is what it returns.
+  /// Runs a function in a fork; the exit code is its return value.
   Ended run_work(const std::function<int()>& work, const Fault& fault = {});
 
-  /// The built program, a process of its own.
+  /// Runs the built program in a process of its own.
   Ended run_real(const cli::Arguments& arguments, const Fault& fault = {});
 
-  /// The same without waiting: the process's number, for finish().
+  /// The same without waiting; the process id is the argument of finish().
   int start(const cli::Arguments& arguments, const Fault& fault = {});
   int start_real(const cli::Arguments& arguments, const Fault& fault = {});
   Ended finish(int process);
 
-  /// Whether fsync reaches the disk. A process that dies loses nothing without, and tests are faster.
+  /// Whether fsync is executed. A killed process loses no data without it, and tests are faster.
   void keep_syncs(bool on) { control_->keep_syncs = on ? 1 : 0; }
 
-  /// Whether the file system can swap two names.
+  /// Whether the file system supports RENAME_EXCHANGE.
   void allow_exchange(bool on) { control_->no_exchange = on ? 0 : 1; }
 
   void trace(bool on) { control_->tracing = on ? 1 : 0; }
@@ -77,7 +80,7 @@ class Layer {
   Control* control_ = nullptr;
 };
 
-/// `work` in a fork of this process; its exit code, or minus the signal that ended it.
+/// Runs `work` in a fork of this process. Returns its exit code, or minus the signal that killed it.
 int forked(const std::function<int()>& work);
 
 }  // namespace lehi::faults

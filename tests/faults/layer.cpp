@@ -1,4 +1,4 @@
-// See layer.h. Only what is safe anywhere: system calls, no allocation, no locks.
+// See layer.h. Uses system calls only, without allocations and locks, so that it is safe in any context.
 #include "faults/layer.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@
 namespace lehi::faults {
 namespace {
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the system calls below have no other memory
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the system calls below have no other state
 Control* control = nullptr;
 ExecHook exec_hook = nullptr;
 constexpr int most_descriptors = 4096;
@@ -30,7 +30,7 @@ Watch watched[most_descriptors] = {};
 thread_local bool next_write_fails = false;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-enum class Answer { go, fail, half_then_fail, die_after };
+enum class Outcome { go, fail, half_then_fail, kill_after };
 enum class Need { space, nothing };
 
 bool is_below(const char* path) {
@@ -50,7 +50,7 @@ bool is_below_at(int directory, const char* path) {
   return directory != AT_FDCWD && watch_of(directory) != unwatched;
 }
 
-void note(const char* operation, const char* path) {
+void record_operation(const char* operation, const char* path) {
   if (control == nullptr || control->tracing == 0) return;
   char line[2048];
   int size = std::snprintf(line, sizeof line, "%s %s\n", operation, path == nullptr ? "?" : path);
@@ -59,85 +59,85 @@ void note(const char* operation, const char* path) {
   if (begin + size <= static_cast<std::int64_t>(Control::trace_bytes)) std::memcpy(control->trace + begin, line, size);
 }
 
-void note(const char* operation, int descriptor) {
+void record_operation(const char* operation, int descriptor) {
   if (control == nullptr || control->tracing == 0) return;
   char link[64];
   char path[1500] = {};
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
   const auto size = ::syscall(SYS_readlink, link, path, sizeof path - 1);
-  note(operation, size > 0 ? path : nullptr);
+  record_operation(operation, size > 0 ? path : nullptr);
 }
 
-[[noreturn]] void die() {
+[[noreturn]] void kill_process() {
   ::kill(::getpid(), SIGKILL);
   for (;;) ::pause();
 }
 
-/// Counts an operation and says what becomes of it; sets errno where it fails.
-Answer judge(Need need, bool is_write = false) {
+/// Counts an operation and decides its outcome; sets errno if it fails.
+Outcome next_outcome(Need need, bool is_write = false) {
   const auto number = control->count.fetch_add(1) + 1;
   if (is_write && next_write_fails) {
     next_write_fails = false;
     errno = ENOSPC;
-    return Answer::fail;
+    return Outcome::fail;
   }
   const bool now = number == control->at;
   const bool since = control->at > 0 && number >= control->at;
-  const auto strike = [&](int error) {
+  const auto fail_with = [&](int error) {
     control->struck.fetch_add(1);
     errno = error;
-    return Answer::fail;
+    return Outcome::fail;
   };
   switch (control->kind) {
     case Kind::none:
       break;
     case Kind::enospc:
-      if (now) return strike(ENOSPC);
+      if (now) return fail_with(ENOSPC);
       break;
     case Kind::eio:
-      if (now) return strike(EIO);
+      if (now) return fail_with(EIO);
       break;
     case Kind::short_write:
       if (!now) break;
-      strike(EIO);
-      if (!is_write) return Answer::fail;
+      fail_with(EIO);
+      if (!is_write) return Outcome::fail;
       next_write_fails = true;
-      return Answer::half_then_fail;
+      return Outcome::half_then_fail;
     case Kind::full:
-      if (since && need == Need::space) return strike(ENOSPC);
+      if (since && need == Need::space) return fail_with(ENOSPC);
       break;
     case Kind::broken:
-      if (since) return strike(EIO);
+      if (since) return fail_with(EIO);
       break;
     case Kind::kill:
       if (!now) break;
-      strike(0);
-      die();
+      fail_with(0);
+      kill_process();
     case Kind::kill_inside:
       if (!now) break;
-      strike(0);
-      return Answer::die_after;
+      fail_with(0);
+      return Outcome::kill_after;
   }
-  return Answer::go;
+  return Outcome::go;
 }
 
-/// An operation that is done or not.
+/// An operation that is either executed or fails.
 template <class Call>
-auto judged(Need need, Call call) -> decltype(call()) {
-  const Answer answer = judge(need);
-  if (answer == Answer::fail) return -1;
+auto with_fault(Need need, Call call) -> decltype(call()) {
+  const Outcome outcome = next_outcome(need);
+  if (outcome == Outcome::fail) return -1;
   const auto result = call();
-  if (answer == Answer::die_after) die();
+  if (outcome == Outcome::kill_after) kill_process();
   return result;
 }
 
 template <class Call>
-ssize_t judged_write(std::size_t size, Call call) {
-  const Answer answer = judge(Need::space, true);
-  if (answer == Answer::fail) return -1;
-  if (answer == Answer::go) return call(size);
+ssize_t write_with_fault(std::size_t size, Call call) {
+  const Outcome outcome = next_outcome(Need::space, true);
+  if (outcome == Outcome::fail) return -1;
+  if (outcome == Outcome::go) return call(size);
   const auto result = call(size / 2);
-  if (answer == Answer::die_after) die();
+  if (outcome == Outcome::kill_after) kill_process();
   return result;
 }
 
@@ -147,14 +147,14 @@ int opened(int directory, const char* path, int flags, mode_t mode) {
   if (!is_below_at(directory, path)) {
     if (writes && control != nullptr && path != nullptr && std::strncmp(path, "/dev/", 5) != 0 &&
         std::strncmp(path, "/proc/", 6) != 0) {
-      note("outside", path);
+      record_operation("outside", path);
     }
     const int descriptor = call();
     if (descriptor >= 0 && descriptor < most_descriptors) watched[descriptor] = unwatched;
     return descriptor;
   }
-  if (writes) note("open", path);
-  const int descriptor = writes ? judged(Need::space, call) : call();
+  if (writes) record_operation("open", path);
+  const int descriptor = writes ? with_fault(Need::space, call) : call();
   if (descriptor >= 0 && descriptor < most_descriptors) watched[descriptor] = writes ? written : read_only;
   return descriptor;
 }
@@ -164,45 +164,45 @@ int renamed(int from_directory, const char* from, int to_directory, const char* 
     return static_cast<int>(::syscall(SYS_renameat2, from_directory, from, to_directory, to, flags));
   };
   if (!is_below_at(from_directory, from) && !is_below_at(to_directory, to)) return call();
-  note("rename-from", from);
-  note("rename", to);
+  record_operation("rename-from", from);
+  record_operation("rename", to);
   if ((flags & RENAME_EXCHANGE) != 0 && control->no_exchange != 0) {
     errno = EINVAL;
     return -1;
   }
-  return judged(Need::space, call);
+  return with_fault(Need::space, call);
 }
 
 int removed(int directory, const char* path, int flags) {
   const auto call = [&] { return static_cast<int>(::syscall(SYS_unlinkat, directory, path, flags)); };
   if (!is_below_at(directory, path)) return call();
-  note("remove", path);
-  return judged(Need::nothing, call);
+  record_operation("remove", path);
+  return with_fault(Need::nothing, call);
 }
 
 int synced(int descriptor, long number) {
   if (watch_of(descriptor) == unwatched) return static_cast<int>(::syscall(number, descriptor));
-  note("sync", descriptor);
-  return judged(Need::space,
-                [&] { return control->keep_syncs != 0 ? static_cast<int>(::syscall(number, descriptor)) : 0; });
+  record_operation("sync", descriptor);
+  return with_fault(Need::space,
+                    [&] { return control->keep_syncs != 0 ? static_cast<int>(::syscall(number, descriptor)) : 0; });
 }
 
 int truncated(int descriptor, off_t size) {
   const auto call = [&] { return static_cast<int>(::syscall(SYS_ftruncate, descriptor, size)); };
-  return watch_of(descriptor) == unwatched ? call() : judged(Need::nothing, call);
+  return watch_of(descriptor) == unwatched ? call() : with_fault(Need::nothing, call);
 }
 
 int made(int directory, const char* path, mode_t mode) {
   const auto call = [&] { return static_cast<int>(::syscall(SYS_mkdirat, directory, path, mode)); };
   if (!is_below_at(directory, path)) return call();
-  note("mkdir", path);
-  return judged(Need::space, call);
+  record_operation("mkdir", path);
+  return with_fault(Need::space, call);
 }
 
 std::FILE* stream(const char* name, const char* path, const char* mode) {
   using Open = std::FILE* (*)(const char*, const char*);
   const bool writes = std::strpbrk(mode, "wa+") != nullptr;
-  if (writes) note(is_below(path) ? "stream" : "outside", path);
+  if (writes) record_operation(is_below(path) ? "stream" : "outside", path);
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what dlsym is for
   return reinterpret_cast<Open>(::dlsym(RTLD_NEXT, name))(path, mode);
 }
@@ -212,7 +212,7 @@ mode_t mode_argument(int flags, va_list arguments) {
   return creates ? va_arg(arguments, mode_t) : 0;
 }
 
-/// In LD_PRELOAD: the control file that the environment names.
+/// With LD_PRELOAD: attaches the control file that the environment names.
 [[gnu::constructor]] void attach_by_environment() {
   const char* file = std::getenv("LEHI_FAULTS");
   if (file == nullptr) return;
@@ -230,7 +230,7 @@ void set_exec_hook(ExecHook hook) { exec_hook = hook; }
 
 }  // namespace lehi::faults
 
-// The system calls. glibc's own functions call each other past these, so the streams of stdio are noted when they open.
+// The system calls. glibc's own functions do not call these, so stdio's streams are recorded when they are opened.
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name,cert-dcl50-cpp)
 namespace faults = lehi::faults;
 extern "C" {
@@ -273,21 +273,21 @@ std::FILE* fopen64(const char* path, const char* mode) { return faults::stream("
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   const auto call = [&](size_t part) { return ::syscall(SYS_write, descriptor, bytes, part); };
   if (faults::watch_of(descriptor) == faults::unwatched) return call(size);
-  faults::note("write", descriptor);
-  return faults::judged_write(size, call);
+  faults::record_operation("write", descriptor);
+  return faults::write_with_fault(size, call);
 }
 
 ssize_t writev(int descriptor, const iovec* parts, int count) {
   if (faults::watch_of(descriptor) == faults::unwatched) return ::syscall(SYS_writev, descriptor, parts, count);
-  faults::note("write", descriptor);
-  return faults::judged_write(0, [&](size_t) { return ::syscall(SYS_writev, descriptor, parts, count); });
+  faults::record_operation("write", descriptor);
+  return faults::write_with_fault(0, [&](size_t) { return ::syscall(SYS_writev, descriptor, parts, count); });
 }
 
 ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
   const auto call = [&](size_t part) { return ::syscall(SYS_pwrite64, descriptor, bytes, part, offset); };
   if (faults::watch_of(descriptor) == faults::unwatched) return call(size);
-  faults::note("write", descriptor);
-  return faults::judged_write(size, call);
+  faults::record_operation("write", descriptor);
+  return faults::write_with_fault(size, call);
 }
 
 ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off64_t offset) {
@@ -298,13 +298,13 @@ int close(int descriptor) {
   const auto watch = faults::watch_of(descriptor);
   if (descriptor >= 0 && descriptor < faults::most_descriptors) faults::watched[descriptor] = faults::unwatched;
   if (watch != faults::written) return static_cast<int>(::syscall(SYS_close, descriptor));
-  faults::note("close", descriptor);
-  // It is closed also where it fails.
-  const auto answer = faults::judge(faults::Need::space);
+  faults::record_operation("close", descriptor);
+  // The descriptor is closed even if close() fails.
+  const auto outcome = faults::next_outcome(faults::Need::space);
   const int error = errno;
   const auto result = static_cast<int>(::syscall(SYS_close, descriptor));
-  if (answer == faults::Answer::die_after) faults::die();
-  if (answer == faults::Answer::go) return result;
+  if (outcome == faults::Outcome::kill_after) faults::kill_process();
+  if (outcome == faults::Outcome::go) return result;
   errno = error;
   return -1;
 }

@@ -1,5 +1,5 @@
-// Every loader of the program, one of whose allocations finds no memory, or none from there on: no crash, one sentence,
-// exit code 1, no descriptor left open.
+// Every loader of the program with one failing allocation, or with all failing from one on: no crash, one message, exit
+// code 1, no open descriptor.
 #ifndef LEHI_SANITIZED
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,9 +13,9 @@
 
 #include "data_files/fixture.h"
 #include "faults/allocations.h"
-#include "faults/ends.h"
+#include "faults/differences.h"
+#include "faults/fault_points.h"
 #include "faults/harness.h"
-#include "faults/points.h"
 #include "files/files.h"
 #include "text/fixture.h"
 #include "train/scratch.h"
@@ -33,7 +33,7 @@ std::string image_record() {
   return bytes;
 }
 
-/// A loader, by the command that needs it.
+/// A loader and a command that uses it.
 struct Loader {
   std::string name;
   cli::Arguments (*command)(const fs::path& folder);
@@ -71,7 +71,7 @@ const std::vector<Loader>& loaders() {
          fs::create_directory(folder / "cifar10");
          testing::spill(folder / "cifar10/data_batch_1.bin", image_record() + image_record());
          testing::spill(folder / "cifar10/test_batch.bin", image_record());
-         // Weights that fit nothing: the images are loaded first.
+         // The weights do not fit; the images are loaded before them.
          return cli::Arguments{"eval",          "cifar10",   "--data-dir",
                                folder.string(), "--weights", LEHI_TEST_DATA "/mixed.safetensors"};
        }},
@@ -132,7 +132,7 @@ class MemoryFaults : public ::testing::TestWithParam<Loader> {
     std::string err;
   };
 
-  /// In a fork: the command with failing allocations. Writes how many there were into `count`.
+  /// Runs the command with failing allocations in a fork. Writes the number of allocations to count.txt.
   Answer run(const cli::Arguments& words, std::int64_t at, bool all_after) const {
     constexpr int leaks = 99;
     const auto err = scratch / "err.txt";
@@ -155,7 +155,7 @@ class MemoryFaults : public ::testing::TestWithParam<Loader> {
   testing::Scratch scratch;
 };
 
-TEST_P(MemoryFaults, AreOneSentence) {
+TEST_P(MemoryFaults, GiveOneMessage) {
   const auto folder = scratch / "data";
   fs::create_directory(folder);
   const auto words = GetParam().command(folder);
@@ -164,8 +164,8 @@ TEST_P(MemoryFaults, AreOneSentence) {
     if (fs::exists(folder / "prepared")) fs::copy(folder / "prepared", folder / "run", fs::copy_options::recursive);
   };
   prepare();
-  // Once in this process, so that its forks have the first use of every library behind them: libcrypto, LibTorch's
-  // cpuinfo and glibc itself end a process that lacks memory there.
+  // Once in this process, so that libraries are initialised before the forks: libcrypto, LibTorch's cpuinfo and glibc
+  // abort the process if an allocation of their initialisation fails.
   std::ostringstream warm;
   cli::run_program(words, warm, warm);
   prepare();
@@ -174,7 +174,7 @@ TEST_P(MemoryFaults, AreOneSentence) {
   const auto count = std::stoll(testing::slurp(scratch / "count.txt"));
   ASSERT_GT(count, 100);
   const std::int64_t tries = std::min<std::int64_t>(count, tries_all() ? 500 : 8);
-  int sentences = 0;
+  int messages = 0;
   for (std::int64_t i = 0; i < tries; ++i) {
     for (const bool all_after : {false, true}) {
       prepare();
@@ -182,10 +182,10 @@ TEST_P(MemoryFaults, AreOneSentence) {
       const auto [code, err] = run(words, at, all_after);
       const auto shown = fmt::format("allocation {} of {}{}, exit code {}: {}", at, count,
                                      all_after ? " and all after it" : "", code, err);
-      // What can do without goes on.
+      // Some allocations are optional: the command then succeeds.
       ASSERT_THAT(code, ::testing::AnyOf(usual.code, cli::internal_error, cli::bad_input)) << shown;
       if (code == usual.code && err == usual.err) continue;
-      ++sentences;
+      ++messages;
       for (const char* trace : {"Exception raised", "terminate called", "frame #", "bad_alloc", "enforce"}) {
         ASSERT_EQ(err.find(trace), std::string::npos) << shown;
       }
@@ -194,7 +194,7 @@ TEST_P(MemoryFaults, AreOneSentence) {
       }
     }
   }
-  EXPECT_GE(sentences, tries) << "hardly any failure was noticed";
+  EXPECT_GE(messages, tries) << "too few failures were reported";
 }
 
 INSTANTIATE_TEST_SUITE_P(Loaders, MemoryFaults, ::testing::ValuesIn(loaders()),

@@ -24,10 +24,10 @@ std::string table_text() {
   return text;
 }
 
-/// Images of noise, where the data directory has no real ones.
+/// Random images, used if the data directory has no real ones.
 void write_images(const fs::path& folder) {
   fs::create_directories(folder);
-  std::mt19937 engine(1);  // NOLINT(cert-msc51-cpp): the same images each time
+  std::mt19937 engine(1);  // NOLINT(cert-msc51-cpp): the same images every time
   const auto records = [&](int count) {
     std::string bytes;
     for (int i = 0; i < count; ++i) {
@@ -57,10 +57,10 @@ std::vector<Scenario> scenarios_in(const fs::path& folder, const std::string& da
   std::vector<Scenario> all;
   for (const char* optimizer : {"lehi", "lehi-gn", "lehibrid", "adam", "sophia-g", "sgd"}) {
     const std::string target = all.size() % 2 == 0 ? "y" : "kind";
-    const std::string known = target == "y" && std::string(optimizer) == "sophia-g" ? "kind" : target;
+    const std::string usable = target == "y" && std::string(optimizer) == "sophia-g" ? "kind" : target;
     all.push_back(
         {fmt::format("table, {}", optimizer), false,
-         joined({"train", table, "--target", known, "--optimizer", optimizer, "--lr", "1e-3", "--steps", "3000",
+         joined({"train", table, "--target", usable, "--optimizer", optimizer, "--lr", "1e-3", "--steps", "3000",
                  "--set", "model.hidden=[16]", "--set", "train.evaluate_every=150", "--checkpoint-every", "200"},
                 every)});
   }

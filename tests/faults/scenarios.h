@@ -1,4 +1,4 @@
-// What the soak trains: tables, images, text and studies, small enough for hundreds of runs an hour.
+// The runs and studies of the soak: tables, images and text, small enough for hundreds of runs per hour.
 #pragma once
 
 #include <filesystem>
@@ -12,12 +12,12 @@ namespace lehi::faults {
 struct Scenario {
   std::string name;
   bool study = false;
-  cli::Arguments words;  ///< but for --out
+  cli::Arguments words;  ///< without --out
 };
 
-constexpr std::size_t tables = 6;  ///< that many of the scenarios, the first ones, are tables
+constexpr std::size_t tables = 6;  ///< the number of first scenarios that are tables
 
-/// All of them, with their data in `folder`; real images where `data_dir` has them.
+/// All scenarios; writes their data to `folder`. Uses real images if `data_dir` has them.
 std::vector<Scenario> scenarios_in(const std::filesystem::path& folder, const std::string& data_dir);
 
 cli::Arguments joined(cli::Arguments words, const cli::Arguments& more);

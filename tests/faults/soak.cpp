@@ -1,6 +1,6 @@
-// `make soak`: the real program, training all the time, killed and failed at random and resumed, and whatever ends
-// compared with a run that was left alone. Prints a table; exit code 0 when nothing was lost and memory stayed flat.
-//   usage: lehi_soak [SECONDS [SEED [DATA_DIR]]]      Ctrl-C ends it with the table so far.
+// `make soak`: trains with random kills and disk faults, resumes, and compares every run with an undisturbed one.
+// Prints a table; exit code 0 if nothing was lost and memory did not grow.
+//   usage: lehi_soak [SECONDS [SEED [DATA_DIR]]]      Ctrl-C stops it and prints the table.
 #include <fmt/format.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill is POSIX
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/startup.h"
-#include "faults/ends.h"
+#include "faults/differences.h"
 #include "faults/harness.h"
 #include "faults/scenarios.h"
 #include "faults/soak_memory.h"
@@ -27,18 +27,18 @@ namespace fs = std::filesystem;
 using testing::Scratch;
 using testing::slurp;
 
-struct Figures {
+struct Counts {
   std::int64_t runs = 0, studies = 0, sessions = 0, resumes = 0;
   std::int64_t kills = 0, kills_inside = 0, terminations = 0, faults = 0;
   std::int64_t lost_runs = 0, differences = 0, bad_answers = 0;
   std::uintmax_t lost_bytes = 0;
   std::vector<std::string> findings;
 
-  std::int64_t points() const { return kills + kills_inside + terminations + faults; }
+  std::int64_t total() const { return kills + kills_inside + terminations + faults; }
   void find(std::int64_t& count, const std::string& text) {
     ++count;
     findings.push_back(text);
-    std::cerr << "soak: FOUND " << text << std::endl;
+    std::cerr << "soak: FOUND " << text << '\n';
   }
 };
 
@@ -52,9 +52,9 @@ class Soak {
     fs::create_directory(folder_ / "w");
   }
 
-  /// One run or study, from its start to its end in the same bits.
+  /// Trains one run or study with faults until it is done, and compares it with an undisturbed one.
   void episode() {
-    // The quick ones more often: they give the most moments an hour.
+    // The quick ones more often, for more kills and faults per hour.
     const auto which = below(5) < 3 ? below(tables) : below(scenarios_.size());
     const auto& scenario = scenarios_[which];
     const auto straight = reference(which);
@@ -62,7 +62,7 @@ class Soak {
     const auto out = folder_ / "w" / "run";
     fs::remove_all(out);
     const auto most = 4 + below(12);
-    // A fork has LibTorch loaded, which makes more moments an hour; the disk's own syncs take most of a short run.
+    // A fork has loaded LibTorch already, and without fsync a short run is much faster: more faults per hour.
     real_ = below(5) == 0;
     layer_.keep_syncs(below(4) == 0);
     std::string history = fmt::format("{}{}", scenario.name, real_ ? ", the real program" : "");
@@ -70,18 +70,18 @@ class Soak {
     for (std::size_t i = 0; i < most && !ended && interrupted == 0; ++i) ended = session(scenario, out, i, history);
     if (interrupted != 0) return;
     if (!ended) {
-      ++figures.sessions;
-      ++figures.resumes;
+      ++counts.sessions;
+      ++counts.resumes;
       const auto last = layer_.finish(start(scenario, out, {}));
       if (interrupted != 0) return;
-      if (last.code != cli::done) figures.find(figures.bad_answers, history + "\n" + last.err);
+      if (last.code != cli::done) counts.find(counts.bad_answers, history + "\n" + last.err);
     }
     const auto found = scenario.study ? study_differences(straight, out) : run_differences(straight, out);
-    for (const auto& text : found) figures.find(figures.differences, text + "\n" + history);
-    ++(scenario.study ? figures.studies : figures.runs);
+    for (const auto& text : found) counts.find(counts.differences, text + "\n" + history);
+    ++(scenario.study ? counts.studies : counts.runs);
     if (found.empty()) return;
-    figures.lost_bytes += bytes_lost(straight, out);
-    fs::rename(out, folder_ / fmt::format("kept-{}", figures.differences));
+    counts.lost_bytes += bytes_lost(straight, out);
+    fs::rename(out, folder_ / fmt::format("kept-{}", counts.differences));
   }
 
   Layer& layer() { return layer_; }
@@ -93,7 +93,7 @@ class Soak {
     return {};
   }
 
-  Figures figures;
+  Counts counts;
 
  private:
   struct Reference {
@@ -112,7 +112,7 @@ class Soak {
     return real_ ? layer_.start_real(words, fault) : layer_.start(words, fault);
   }
 
-  /// Left alone, once; "" where it can't be.
+  /// The directory of an undisturbed run, which is trained once; "" if it failed.
   fs::path reference(std::size_t which) {
     const auto path = folder_ / "w" / fmt::format("straight-{}", which);
     if (references_.count(which) != 0) return path;
@@ -120,7 +120,7 @@ class Soak {
     layer_.keep_syncs(false);
     const auto ended = layer_.run_real(with_out(scenarios_[which], path));
     if (ended.code != cli::done) {
-      if (interrupted == 0) figures.find(figures.bad_answers, scenarios_[which].name + ": " + ended.err);
+      if (interrupted == 0) counts.find(counts.bad_answers, scenarios_[which].name + ": " + ended.err);
       return {};
     }
     references_[which] = {ended.operations, seconds_since(start)};
@@ -129,7 +129,7 @@ class Soak {
     return path;
   }
 
-  /// One process of the program and what happens to it. True when it reached the end.
+  /// Runs one process with a fault or a signal. True if the run reached its end.
   bool session(const Scenario& scenario, const fs::path& out, std::size_t number, std::string& history) {
     const auto& straight = references_.at(static_cast<std::size_t>(&scenario - scenarios_.data()));
     const auto before = scenario.study ? finished_runs(out) : std::map<std::string, std::string>();
@@ -144,8 +144,8 @@ class Soak {
     } else {
       sent = choice < 9 ? SIGKILL : SIGTERM;
     }
-    ++figures.sessions;
-    if (number > 0) ++figures.resumes;
+    ++counts.sessions;
+    if (number > 0) ++counts.resumes;
     const int process = start(scenario, out, fault);
     if (sent != 0) wait_then_send(process, sent, real_ ? straight.seconds : straight.seconds / 2);
     const auto ended = layer_.finish(process);
@@ -170,31 +170,31 @@ class Soak {
   }
 
   void count(const Fault& fault, int sent, const Ended& ended) {
-    if (sent == SIGKILL && ended.code == -SIGKILL) ++figures.kills;
-    if (sent == SIGTERM && ended.code != cli::done) ++figures.terminations;
-    if (ended.struck) ++(kills(fault.kind) ? figures.kills_inside : figures.faults);
+    if (sent == SIGKILL && ended.code == -SIGKILL) ++counts.kills;
+    if (sent == SIGTERM && ended.code != cli::done) ++counts.terminations;
+    if (ended.struck) ++(kills_process(fault.kind) ? counts.kills_inside : counts.faults);
   }
 
   void check(const Scenario& scenario, const Fault& fault, int sent, const Ended& ended, const fs::path& out,
              const std::map<std::string, std::string>& before, const std::string& history) {
     for (const char* trace : {"Exception raised", "terminate called", "frame #"}) {
-      if (ended.err.find(trace) != std::string::npos) figures.find(figures.bad_answers, history + "\n" + ended.err);
+      if (ended.err.find(trace) != std::string::npos) counts.find(counts.bad_answers, history + "\n" + ended.err);
     }
-    const bool killed = sent == SIGKILL || kills(fault.kind);
-    // A study whose run was killed has a failed run, for which it says 1.
+    const bool killed = sent == SIGKILL || kills_process(fault.kind);
+    // A study with a killed run has a failed run and exits with 1.
     const bool right = ended.code == cli::done || (killed && (ended.code == -SIGKILL || scenario.study)) ||
                        (sent == SIGTERM && (ended.code == 143 || ended.code == -SIGTERM)) ||
                        (ended.struck && ended.code == cli::bad_input);
-    if (!right) figures.find(figures.bad_answers, history + "\n" + ended.err);
+    if (!right) counts.find(counts.bad_answers, history + "\n" + ended.err);
     try {
       if (!scenario.study && fs::exists(out / "run.json")) train::read_run_record(out / "run.json");
       for (const auto& [name, record] : before) {
         if (slurp(out / name / "run.json") == record) continue;
-        figures.find(figures.lost_runs, name + "\n" + history);
-        figures.lost_bytes += record.size();
+        counts.find(counts.lost_runs, name + "\n" + history);
+        counts.lost_bytes += record.size();
       }
     } catch (const std::exception& error) {
-      figures.find(figures.bad_answers, fmt::format("{}\n{}", error.what(), history));
+      counts.find(counts.bad_answers, fmt::format("{}\n{}", error.what(), history));
     }
   }
 
@@ -206,22 +206,22 @@ class Soak {
   bool real_ = true;
 };
 
-bool print(const Figures& figures, const std::vector<Memory>& memories, double seconds, std::uint32_t seed) {
+bool print(const Counts& counts, const std::vector<Memory>& memories, double seconds, std::uint32_t seed) {
   const auto row = [](const std::string& name, const auto& value) { fmt::print("{:<46} {}\n", name, value); };
   fmt::print("\nsoak, seed {}, {:.0f} s\n", seed, seconds);
-  row("runs ended and compared", figures.runs);
-  row("studies ended and compared (6 runs each)", figures.studies);
-  row("processes, of them resumed", fmt::format("{}, {}", figures.sessions, figures.resumes));
-  row("killed at a random moment", figures.kills);
-  row("killed at a random file operation", figures.kills_inside);
-  row("stopped by SIGTERM", figures.terminations);
-  row("file operations failed", figures.faults);
-  row("kill and fault points survived", figures.points());
-  row("finished runs lost or run again", figures.lost_runs);
-  row("ends that differ (weights, metrics, files)", figures.differences);
-  row("bytes lost, or other than they should be", figures.lost_bytes);
-  row("wrong exit codes, traces, unreadable records", figures.bad_answers);
-  bool good = figures.lost_runs + figures.differences + figures.bad_answers == 0;
+  row("runs compared", counts.runs);
+  row("studies compared (6 runs each)", counts.studies);
+  row("processes, of them resumed", fmt::format("{}, {}", counts.sessions, counts.resumes));
+  row("killed at a random moment", counts.kills);
+  row("killed at a random file operation", counts.kills_inside);
+  row("stopped by SIGTERM", counts.terminations);
+  row("file operations failed", counts.faults);
+  row("kills and faults in total", counts.total());
+  row("finished runs lost or repeated", counts.lost_runs);
+  row("different results (weights, metrics, files)", counts.differences);
+  row("bytes lost or different", counts.lost_bytes);
+  row("wrong exit codes, stack traces, bad records", counts.bad_answers);
+  bool good = counts.lost_runs + counts.differences + counts.bad_answers == 0;
   for (const auto& memory : memories) {
     if (!memory.enough()) {
       row(memory.name, "too few samples");
@@ -232,7 +232,7 @@ bool print(const Figures& figures, const std::vector<Memory>& memories, double s
                                  memory.megabytes.size(), memory.flat() ? "flat" : "GROWS"));
   }
   fmt::print("flat: the median of the last quarter is at most 2 MB or 1 % above that of the second\n");
-  for (const auto& finding : figures.findings) fmt::print("found: {}\n", finding);
+  for (const auto& finding : counts.findings) fmt::print("found: {}\n", finding);
   return good;
 }
 
@@ -247,17 +247,17 @@ int soak(double seconds, std::uint32_t seed, const std::string& data_dir) {
   *std::find(words.begin(), words.end(), "3000") = "300";  // steps
   memories.push_back(memory_of_many_runs(scratch.path(), joined(words, {"--set", "train.evaluate_every=10"}), share));
   memories.push_back(memory_of_serving(soak.layer(), scratch.path(), soak.any_study(), share));
-  double told = 0.0;
+  double reported = 0.0;
   while (seconds_since(start) < seconds && interrupted == 0) {
     soak.episode();
-    if (seconds_since(start) - told > 60.0) {
-      told = seconds_since(start);
-      std::cerr << fmt::format("soak: {:.0f} of {:.0f} s, {} runs, {} studies, {} points, {} findings\n", told, seconds,
-                               soak.figures.runs, soak.figures.studies, soak.figures.points(),
-                               soak.figures.findings.size());
+    if (seconds_since(start) - reported > 60.0) {
+      reported = seconds_since(start);
+      std::cerr << fmt::format("soak: {:.0f} of {:.0f} s, {} runs, {} studies, {} points, {} findings\n", reported,
+                               seconds, soak.counts.runs, soak.counts.studies, soak.counts.total(),
+                               soak.counts.findings.size());
     }
   }
-  return print(soak.figures, memories, seconds_since(start), seed) ? 0 : 1;
+  return print(soak.counts, memories, seconds_since(start), seed) ? 0 : 1;
 }
 
 }  // namespace

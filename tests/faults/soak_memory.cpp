@@ -29,7 +29,8 @@ double resident_megabytes(int process) {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-std::size_t ask(std::uint16_t port, const std::string& target) {
+/// Sends a request and returns the number of bytes of the response.
+std::size_t send_request(std::uint16_t port, const std::string& target) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -68,14 +69,14 @@ Memory memory_of_many_runs(const fs::path& folder, const cli::Arguments& words, 
     }
     return 0;
   });
-  Memory memory{"one process, run after run", {}};
+  Memory memory{"one process, many runs", {}};
   std::ifstream series(file);
   for (double value = 0; series >> value;) memory.megabytes.push_back(value);
   return memory;
 }
 
 Memory memory_of_serving(Layer& layer, const fs::path& folder, const fs::path& study, double seconds) {
-  Memory memory{"lehi serve, asked again and again", {}};
+  Memory memory{"lehi serve, many requests", {}};
   if (study.empty()) return memory;
   const int process = layer.start_real({"serve", study.string(), "--port", "0"});
   const auto start = Clock::now();
@@ -87,17 +88,17 @@ Memory memory_of_serving(Layer& layer, const fs::path& folder, const fs::path& s
   const auto colon = url.rfind(':');
   const auto port = colon == std::string::npos ? 0 : std::atoi(url.c_str() + colon + 1);
   std::size_t bytes = 0;
-  std::size_t asked = 0;
+  std::size_t requests = 0;
   while (port != 0 && seconds_since(start) < seconds && interrupted == 0) {
-    for (int i = 0; i < 20; ++i, ++asked) {
-      bytes += ask(static_cast<std::uint16_t>(port), i % 2 == 0 ? "/" : "/data.json");
+    for (int i = 0; i < 20; ++i, ++requests) {
+      bytes += send_request(static_cast<std::uint16_t>(port), i % 2 == 0 ? "/" : "/data.json");
     }
     fs::last_write_time(study / "study.json", fs::file_time_type::clock::now());
     memory.megabytes.push_back(resident_megabytes(process));
   }
   ::kill(process, SIGTERM);
   layer.finish(process);
-  std::cerr << fmt::format("soak: lehi serve answered {} requests with {:.1f} MB\n", asked,
+  std::cerr << fmt::format("soak: lehi serve answered {} requests with {:.1f} MB\n", requests,
                            static_cast<double>(bytes) / 1e6);
   if (bytes == 0) memory.megabytes.clear();
   return memory;

@@ -1,4 +1,4 @@
-// Whether a process's memory stays flat: one that trains again and again, and a server that is asked all the time.
+// Whether memory grows in a process that trains repeatedly and in a server that gets many requests.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +24,15 @@ struct Memory {
     return median({begin, begin + static_cast<std::ptrdiff_t>(size)});
   }
   bool enough() const { return megabytes.size() >= 16; }
-  /// The first quarter is for warming up.
+  /// From the second to the last quarter; the first is a warm-up.
   double growth() const { return quarter(3) - quarter(1); }
   bool flat() const { return growth() <= std::max(2.0, 0.01 * quarter(1)); }
 };
 
-/// One process that trains again and again with these words, below `folder`.
+/// One process that trains repeatedly with these arguments, below `folder`.
 Memory memory_of_many_runs(const std::filesystem::path& folder, const cli::Arguments& words, double seconds);
 
-/// `lehi serve`, asked again and again while its study changes. The layer's scratch directory is `folder`.
+/// `lehi serve` with many requests while its study changes. `folder` is the layer's scratch directory.
 Memory memory_of_serving(Layer& layer, const std::filesystem::path& folder, const std::filesystem::path& study,
                          double seconds);
 

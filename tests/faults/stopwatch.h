@@ -1,4 +1,4 @@
-// How long the soak has been at it, and whether somebody wants it to stop.
+// The soak's clock and its flag for a stop by signal.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,6 @@ inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-inline volatile std::sig_atomic_t interrupted = 0;  // NOLINT: all that a signal handler may touch
+inline volatile std::sig_atomic_t interrupted = 0;  // NOLINT: the only type that a signal handler may write
 
 }  // namespace lehi::faults

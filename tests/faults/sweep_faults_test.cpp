@@ -1,14 +1,14 @@
-// A sweep and its runs' processes whose disk fails, or of which one dies, at any file operation: the study stays
-// readable, no finished run is lost or run again, and resumed it ends as one that was left alone.
+// A sweep with a disk fault or a killed process at any file operation: the study stays readable, no finished run is
+// lost or repeated, and after resumption it equals an undisturbed one.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "faults/ends.h"
+#include "faults/differences.h"
+#include "faults/fault_points.h"
 #include "faults/harness.h"
-#include "faults/points.h"
 #include "train/scratch.h"
 
 namespace lehi::faults {
@@ -53,23 +53,23 @@ class SweepFaults : public ::testing::TestWithParam<int> {
   Layer layer;
 };
 
-TEST_P(SweepFaults, AtAnyOperationLeaveAStudyThatEndsInTheSameBits) {
+TEST_P(SweepFaults, AtAnyOperationAStudyResumesToTheSameBits) {
   const auto straight = layer.run(arguments("straight"));
   ASSERT_EQ(straight.code, cli::done) << straight.err;
-  ASSERT_GT(straight.operations, 200) << "the layer does not see the runs' processes";
+  ASSERT_GT(straight.operations, 200) << "the layer does not apply to the runs' processes";
   const auto study = scratch / "w/study";
-  const auto faults = points(straight.operations, 7);
+  const auto faults = fault_points(straight.operations, 7);
   for (const auto& fault : faults) {
     const auto ended = layer.run(arguments("study"), fault);
-    // Two runs at once may end together, and the study then writes its files once: the last operations never come.
-    const bool never_came = !ended.struck && GetParam() > 1 && fault.at > straight.operations - 20;
-    ASSERT_TRUE(ended.struck || never_came) << text_of(fault);
+    // If two parallel runs end together, the study writes its files once: there are fewer operations than expected.
+    const bool too_late = !ended.struck && GetParam() > 1 && fault.at > straight.operations - 20;
+    ASSERT_TRUE(ended.struck || too_late) << text_of(fault);
     const auto history = text_of(fault) + ":\n" + ended.err;
-    // The study's own process, or one of a run, which the study tells of.
+    // From the study's process or from one of a run, whose messages the study prints.
     for (const char* trace : {"Exception raised", "terminate called", "frame #"}) {
       EXPECT_EQ(ended.err.find(trace), std::string::npos) << history;
     }
-    if (!kills(fault.kind)) {
+    if (!kills_process(fault.kind)) {
       EXPECT_THAT(ended.code, ::testing::AnyOf(cli::done, cli::bad_input)) << history;
     }
     expect_report("study", history);
@@ -78,7 +78,7 @@ TEST_P(SweepFaults, AtAnyOperationLeaveAStudyThatEndsInTheSameBits) {
     EXPECT_EQ(resumed.code, cli::done) << history << "resumed:\n" << resumed.err;
     EXPECT_THAT(study_differences(scratch / "w/straight", study), IsEmpty()) << history;
     for (const auto& [name, record] : finished) {
-      EXPECT_EQ(testing::slurp(study / name / "run.json"), record) << name << " had ended and was touched again";
+      EXPECT_EQ(testing::slurp(study / name / "run.json"), record) << name << " had ended and was changed";
     }
     if (HasFailure()) break;
     fs::remove_all(study);
@@ -86,7 +86,7 @@ TEST_P(SweepFaults, AtAnyOperationLeaveAStudyThatEndsInTheSameBits) {
   fmt::print("sweep, {} at once: {} operations, {} faults\n", GetParam(), straight.operations, faults.size());
 }
 
-TEST_P(SweepFaults, InARowLeaveAStudyThatEndsInTheSameBits) {
+TEST_P(SweepFaults, SeveralInARowAStudyResumesToTheSameBits) {
   ASSERT_EQ(layer.run(arguments("straight")).code, cli::done);
   std::mt19937 engine(5);  // NOLINT(cert-msc51-cpp): the same faults each time
   std::uniform_int_distribution<int> kind(1, kinds - 1);

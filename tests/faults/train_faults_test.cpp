@@ -1,5 +1,5 @@
-// A training run whose disk fails, or whose process dies, at any of its file operations: what it leaves is readable,
-// and resumed it ends in the same bits.
+// A training run with a disk fault or a kill at any of its file operations: its files stay readable, and after
+// resumption it has the same bits as an undisturbed run.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <set>
 
 #include "cli/run.h"
-#include "faults/ends.h"
+#include "faults/differences.h"
+#include "faults/fault_points.h"
 #include "faults/harness.h"
-#include "faults/points.h"
 #include "files/files.h"
 #include "train/run_record.h"
 #include "train/scratch.h"
@@ -39,7 +39,7 @@ class TrainFaults : public ::testing::Test {
     fs::create_directory(scratch / "w");
   }
 
-  /// 8 steps: evaluations at 3, 6 and 8, checkpoints at 2, 4, 6 and 8, of which two are kept.
+  /// 8 steps: evaluations at steps 3, 6 and 8, checkpoints at 2, 4, 6 and 8, of which two are kept.
   cli::Arguments arguments(const std::string& name) const {
     return {"train",
             "csv:" + (scratch / "t.csv").string(),
@@ -64,21 +64,21 @@ class TrainFaults : public ::testing::Test {
             (scratch / "w" / name).string()};
   }
 
-  /// The directory between a fault and the resumption.
+  /// Checks the directory between a fault and the resumption.
   void expect_readable(const Ended& ended, const Fault& fault, const fs::path& run) const {
     const auto shown = text_of(fault) + ":\n" + ended.err;
     if (!fs::exists(run / "run.json")) {
       EXPECT_NE(ended.code, cli::done) << shown;
-      // A run that could not begin leaves no directory.
-      EXPECT_TRUE(!passes(fault.kind) || !fs::exists(run)) << shown;
+      // A run that failed before its first step leaves no directory.
+      EXPECT_TRUE(!is_temporary(fault.kind) || !fs::exists(run)) << shown;
       return;
     }
     const auto status = train::read_run_record(run / "run.json").status;
     std::set<RunStatus> right = {RunStatus::done};
-    if (kills(fault.kind)) right.insert(RunStatus::running);
-    if (passes(fault.kind) && ended.code != cli::done) right.insert(RunStatus::failed);
-    // Where nothing can be written any more, nothing tells that the run has failed.
-    if (!passes(fault.kind) && ended.code != cli::done) right.insert({RunStatus::running, RunStatus::failed});
+    if (kills_process(fault.kind)) right.insert(RunStatus::running);
+    if (is_temporary(fault.kind) && ended.code != cli::done) right.insert(RunStatus::failed);
+    // If nothing can be written any more, the status stays as it was.
+    if (!is_temporary(fault.kind) && ended.code != cli::done) right.insert({RunStatus::running, RunStatus::failed});
     EXPECT_TRUE(right.count(status)) << shown << "the run is " << train::status_name(status);
   }
 
@@ -86,18 +86,18 @@ class TrainFaults : public ::testing::Test {
   Layer layer;
 };
 
-TEST_F(TrainFaults, AtAnyOperationLeaveARunThatEndsInTheSameBits) {
+TEST_F(TrainFaults, AtAnyOperationARunResumesToTheSameBits) {
   const auto straight = layer.run(arguments("straight"));
   ASSERT_EQ(straight.code, cli::done) << straight.err;
-  ASSERT_GT(straight.operations, 100) << "the layer sees too little";
+  ASSERT_GT(straight.operations, 100) << "the layer counts too few operations";
   const auto run = scratch / "w/run";
   std::map<Kind, int> struck;
-  for (const auto& fault : points(straight.operations, 49)) {
+  for (const auto& fault : fault_points(straight.operations, 49)) {
     const auto ended = layer.run(arguments("run"), fault);
     ASSERT_TRUE(ended.struck) << text_of(fault);
-    EXPECT_EQ(ended.code == -9, kills(fault.kind)) << text_of(fault);
+    EXPECT_EQ(ended.code == -9, kills_process(fault.kind)) << text_of(fault);
     ++struck[fault.kind];
-    expect_said_well(ended, fault);
+    expect_good_message(ended, fault);
     expect_readable(ended, fault, run);
     const auto resumed = layer.run(arguments("run"));
     EXPECT_EQ(resumed.code, cli::done) << text_of(fault) << ":\n" << ended.err << "resumed:\n" << resumed.err;
@@ -110,8 +110,8 @@ TEST_F(TrainFaults, AtAnyOperationLeaveARunThatEndsInTheSameBits) {
   fmt::print("train: {} operations, {} faults of {} kinds\n", straight.operations, all, struck.size());
 }
 
-// One fault after another, also while the run is being resumed.
-TEST_F(TrainFaults, InARowLeaveARunThatEndsInTheSameBits) {
+// One fault after another, also during resumption.
+TEST_F(TrainFaults, SeveralInARowARunResumesToTheSameBits) {
   ASSERT_EQ(layer.run(arguments("straight")).code, cli::done);
   std::mt19937 engine(3);  // NOLINT(cert-msc51-cpp): the same faults each time
   std::uniform_int_distribution<int> kind(1, kinds - 1);
@@ -124,8 +124,8 @@ TEST_F(TrainFaults, InARowLeaveARunThatEndsInTheSameBits) {
       const Fault fault = {static_cast<Kind>(kind(engine)), at(engine)};
       ended = layer.run(arguments("run"), fault);
       history += text_of(fault) + "\n" + ended.err;
-      expect_said_well(ended, fault);
-      if (passes(fault.kind) && ended.code != cli::done && fs::exists(run / "run.json")) {
+      expect_good_message(ended, fault);
+      if (is_temporary(fault.kind) && ended.code != cli::done && fs::exists(run / "run.json")) {
         EXPECT_NE(train::read_run_record(run / "run.json").status, RunStatus::running) << history;
       }
     }
@@ -137,15 +137,15 @@ TEST_F(TrainFaults, InARowLeaveARunThatEndsInTheSameBits) {
   }
 }
 
-// The layer sees every file that is opened for writing: none is elsewhere, none goes through a stream, and whatever
-// gets its name by a rename is synced before, and its directory after.
+// No file is opened for writing outside the run's directory or as a stdio stream; every file is synced before it is
+// renamed, and its directory afterwards.
 TEST_F(TrainFaults, TheRunSyncsWhatItPublishesAndWritesNowhereElse) {
   layer.trace(true);
   ASSERT_EQ(layer.run(arguments("straight")).code, cli::done);
   const auto lines = layer.traced();
   std::set<std::string> unsynced;
   std::string from;
-  std::string owed;  // the directory that must be synced next
+  std::string unsynced_directory;  // must be synced before the next rename
   int renames = 0;
   for (const auto& line : lines) {
     const auto space = line.find(' ');
@@ -155,19 +155,19 @@ TEST_F(TrainFaults, TheRunSyncsWhatItPublishesAndWritesNowhereElse) {
     EXPECT_NE(operation, "stream") << line;
     if (operation == "write") unsynced.insert(path);
     if (operation == "sync") unsynced.erase(path);
-    if (operation == "sync" && path == owed) owed.clear();
+    if (operation == "sync" && path == unsynced_directory) unsynced_directory.clear();
     if (operation == "rename-from") from = path;
     if (operation != "rename" || path.string().find(".tmp-") != std::string::npos) continue;
     ++renames;
-    EXPECT_EQ(owed, "") << "not synced before " << line;
+    EXPECT_EQ(unsynced_directory, "") << "not synced before " << line;
     for (const auto& name : unsynced) EXPECT_FALSE(name.starts_with(from)) << name << " was not synced before " << line;
-    owed = path.parent_path();
+    unsynced_directory = path.parent_path();
   }
-  EXPECT_EQ(owed, "");
+  EXPECT_EQ(unsynced_directory, "");
   EXPECT_GT(renames, 8);
 }
 
-TEST_F(TrainFaults, MeetTheRealProgramToo) {
+TEST_F(TrainFaults, OfTheRealProgram) {
 #ifdef LEHI_SANITIZED
   GTEST_SKIP() << "a sanitizer must come before any library of LD_PRELOAD; the forks of the other tests are checked";
 #endif
@@ -176,14 +176,14 @@ TEST_F(TrainFaults, MeetTheRealProgramToo) {
   for (const Fault fault : {Fault{Kind::kill_inside, 40}, Fault{Kind::eio, 45}, Fault{Kind::full, 60}}) {
     const auto ended = layer.run_real(arguments("run"), fault);
     ASSERT_TRUE(ended.struck) << text_of(fault) << ended.err;
-    expect_said_well(ended, fault);
+    expect_good_message(ended, fault);
     expect_readable(ended, fault, run);
   }
   EXPECT_EQ(layer.run_real(arguments("run")).code, cli::done);
   EXPECT_THAT(run_differences(scratch / "w/straight", run), IsEmpty());
 }
 
-TEST_F(TrainFaults, AFullDiskThatIsFreedAgainCostsNothing) {
+TEST_F(TrainFaults, AfterAFullDiskTheRunResumesToTheSameBits) {
   ASSERT_EQ(layer.run(arguments("straight")).code, cli::done);
   for (int i = 0; i < 3; ++i) {
     const auto ended = layer.run(arguments("run"), {Kind::full, 60});
@@ -210,8 +210,8 @@ TEST_F(TrainFaults, TwoProcessesDoNotResumeTheSameRun) {
   EXPECT_THAT(run_differences(scratch / "w/straight", scratch / "w/run"), IsEmpty());
 }
 
-// The system ends a process whose file passes its limit, unless the process says that it will look at the error.
-TEST_F(TrainFaults, AFileThatMayNotGrowIsASentence) {
+// The system kills a process that exceeds the file size limit, unless the process ignores SIGXFSZ.
+TEST_F(TrainFaults, TheFileSizeLimitIsAnErrorMessage) {
   const auto out = scratch / "w/run";
   const auto result =
       cli::run_process(fmt::format("ulimit -f 0; \"$LEHI\" train 'csv:{}' --target y --steps 2 --out '{}' 2>&1",

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// No file of this process may grow past so many bytes while this lives: a full disk that needs no privileges.
+/// Limits the size of files that this process writes: a full disk that needs no privileges.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -45,14 +45,14 @@ class FileSizeLimit {
   void (*old_handler_)(int);
 };
 
-TEST(FileError, SaysWhatFailedWhereWhyAndWhatToDo) {
+TEST(FileError, NamesOperationPathReasonAndRemedy) {
   EXPECT_THAT(FileError("write", "a/b", ENOSPC).what(),
               AllOf(StartsWith("cannot write a/b: no space"), HasSubstr("free")));
   EXPECT_THAT(FileError("open", "a/b", EACCES).what(), StartsWith("cannot open a/b: permission denied"));
   EXPECT_THAT(FileError("sync", "a/b", EIO).what(), StartsWith("cannot sync a/b: the disk reported"));
 }
 
-TEST(PublishFile, ReplacesTheOldContentsAndLeavesNothingElse) {
+TEST(PublishFile, ReplacesTheOldContentsAndLeavesNoOtherFile) {
   const Scratch scratch;
   publish_text(scratch / "a", "first, and longer");
   publish_text(scratch / "a", "second");
@@ -60,7 +60,7 @@ TEST(PublishFile, ReplacesTheOldContentsAndLeavesNothingElse) {
   EXPECT_THAT(scratch.names(), ElementsAre("a"));
 }
 
-TEST(PublishFile, AWriterThatGivesUpLeavesTheOldContents) {
+TEST(PublishFile, AWriterThatThrowsLeavesTheOldContents) {
   const Scratch scratch;
   publish_text(scratch / "a", "old");
   EXPECT_THROW(publish_file(scratch / "a",
@@ -73,7 +73,7 @@ TEST(PublishFile, AWriterThatGivesUpLeavesTheOldContents) {
   EXPECT_THAT(scratch.names(), ElementsAre("a"));
 }
 
-TEST(PublishFile, ADiskThatTakesNoMoreLeavesTheOldContents) {
+TEST(PublishFile, AFullDiskLeavesTheOldContents) {
   const Scratch scratch;
   publish_text(scratch / "a", "old");
   std::string message;
@@ -87,12 +87,12 @@ TEST(PublishFile, ADiskThatTakesNoMoreLeavesTheOldContents) {
   EXPECT_THAT(scratch.names(), ElementsAre("a"));
 }
 
-TEST(PublishFile, WithoutPermissionIsRefusedBeforeAnythingIsWritten) {
+TEST(PublishFile, WithoutPermissionThrows) {
   const Scratch scratch;
   std::filesystem::create_directory(scratch / "locked");
   std::filesystem::permissions(scratch / "locked", std::filesystem::perms(0555));
   std::filesystem::permissions(scratch.path(), std::filesystem::perms(0755));
-  const bool root = ::geteuid() == 0;  // root may write everywhere, so be nobody for a moment
+  const bool root = ::geteuid() == 0;  // root may write everywhere: become another user for a moment
   if (root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }
@@ -103,18 +103,18 @@ TEST(PublishFile, WithoutPermissionIsRefusedBeforeAnythingIsWritten) {
   EXPECT_THAT(message, AllOf(StartsWith("cannot create "), HasSubstr("locked/a"), HasSubstr("permission denied")));
 }
 
-TEST(PublishFile, IntoAMissingDirectoryIsRefused) {
+TEST(PublishFile, IntoAMissingDirectoryThrows) {
   const Scratch scratch;
   EXPECT_THAT(message_of([&] { publish_text(scratch / "none/a", "text"); }), HasSubstr("does not exist"));
 }
 
-TEST(OutputFile, SaysThatTheDiskIsFull) {
+TEST(OutputFile, AFullDiskHasItsMessage) {
   OutputFile file("/dev/full", OutputFile::Mode::append);
   EXPECT_EQ(message_of([&] { file.write("text"); }),
             "cannot write /dev/full: no space is left on that disk; free some or write elsewhere");
 }
 
-TEST(OutputFile, AFailedAppendTakesBackItsFirstHalf) {
+TEST(OutputFile, AFailedAppendIsUndone) {
   const Scratch scratch;
   OutputFile file(scratch / "log", OutputFile::Mode::append);
   file.write("line 1\n");
@@ -127,7 +127,7 @@ TEST(OutputFile, AFailedAppendTakesBackItsFirstHalf) {
   EXPECT_EQ(slurp(scratch / "log"), "line 1\nline 3\n");
 }
 
-TEST(OutputFile, AppendingGoesOnAtTheEnd) {
+TEST(OutputFile, AppendsAtTheEnd) {
   const Scratch scratch;
   OutputFile(scratch / "log", OutputFile::Mode::append).write("one");
   OutputFile(scratch / "log", OutputFile::Mode::append).write("two");
@@ -135,12 +135,12 @@ TEST(OutputFile, AppendingGoesOnAtTheEnd) {
   EXPECT_THROW(OutputFile(scratch / "log", OutputFile::Mode::create), FileError);
 }
 
-TEST(PublishDirectory, AppearsWholeAndReplacesAnOlderOne) {
+TEST(PublishDirectory, ReplacesAnOlderOne) {
   const Scratch scratch;
   const auto fill = [](const std::string& name) {
-    return [name](const std::filesystem::path& aside) {
-      std::filesystem::create_directory(aside / "inner");
-      OutputFile(aside / "inner" / name, OutputFile::Mode::create).write(name);
+    return [name](const std::filesystem::path& temporary) {
+      std::filesystem::create_directory(temporary / "inner");
+      OutputFile(temporary / "inner" / name, OutputFile::Mode::create).write(name);
     };
   };
   publish_directory(scratch / "d", fill("old"));
@@ -150,12 +150,12 @@ TEST(PublishDirectory, AppearsWholeAndReplacesAnOlderOne) {
   EXPECT_THAT(scratch.names(), ElementsAre("d"));
 }
 
-TEST(PublishDirectory, AWriterThatGivesUpLeavesTheOldOne) {
+TEST(PublishDirectory, AWriterThatThrowsLeavesTheOldOne) {
   const Scratch scratch;
-  publish_directory(scratch / "d", [](const auto& aside) { spill(aside / "file", "old"); });
+  publish_directory(scratch / "d", [](const auto& temporary) { spill(temporary / "file", "old"); });
   EXPECT_THROW(publish_directory(scratch / "d",
-                                 [](const auto& aside) {
-                                   spill(aside / "file", "new");
+                                 [](const auto& temporary) {
+                                   spill(temporary / "file", "new");
                                    throw FileError("stop");
                                  }),
                FileError);
@@ -163,7 +163,7 @@ TEST(PublishDirectory, AWriterThatGivesUpLeavesTheOldOne) {
   EXPECT_THAT(scratch.names(), ElementsAre("d"));
 }
 
-TEST(MakeDirectories, CreatesWhatIsMissingAndSaysWhatIsInTheWay) {
+TEST(MakeDirectories, CreatesParentsAndThrowsIfAFileHasTheName) {
   const Scratch scratch;
   make_directories(scratch / "a/b/c/");
   make_directories(scratch / "a/b");
@@ -173,7 +173,7 @@ TEST(MakeDirectories, CreatesWhatIsMissingAndSaysWhatIsInTheWay) {
   EXPECT_THAT(message_of([&] { make_directories(scratch / "file/d"); }), HasSubstr((scratch / "file").string()));
 }
 
-TEST(RemoveLeftovers, RemovesWhatAKilledWriterLeftAndNothingElse) {
+TEST(RemoveLeftovers, RemovesOnlyTheFilesOfAKilledWriter) {
   const Scratch scratch;
   for (const char* name : {"run.json", "run.json.tmp-12-0", "notes.tmp", "notes.tmp-12", "tmp-1-2", ".tmp-1-2"}) {
     spill(scratch / name, "");
@@ -184,14 +184,14 @@ TEST(RemoveLeftovers, RemovesWhatAKilledWriterLeftAndNothingElse) {
   EXPECT_EQ(remove_leftovers(scratch / "none"), 0);
 }
 
-TEST(RemoveLeftovers, OfOneNameLeavesThoseOfOthers) {
+TEST(RemoveLeftovers, OfOneNameKeepsThoseOfOthers) {
   const Scratch scratch;
   for (const char* name : {"a", "a.tmp-12-0", "a.b.tmp-12-0", "b.tmp-12-0"}) spill(scratch / name, "");
   EXPECT_EQ(remove_leftovers_of(scratch / "a"), 1);
   EXPECT_THAT(scratch.names(), ElementsAre("a", "a.b.tmp-12-0", "b.tmp-12-0"));
 }
 
-TEST(RemoveLeftovers, LeavesWhatALivingProcessWrites) {
+TEST(RemoveLeftovers, KeepsTheFilesOfARunningWriter) {
   const Scratch scratch;
   {
     PendingFile pending(scratch / "file");
@@ -199,16 +199,16 @@ TEST(RemoveLeftovers, LeavesWhatALivingProcessWrites) {
     EXPECT_EQ(remove_leftovers(scratch.path()), 0);
     pending.publish();
   }
-  publish_directory(scratch / "directory", [&](const auto& aside) {
+  publish_directory(scratch / "directory", [&](const auto& temporary) {
     EXPECT_EQ(remove_leftovers(scratch.path()), 0);
-    spill(aside / "inner", "text");
+    spill(temporary / "inner", "text");
   });
   EXPECT_EQ(slurp(scratch / "file"), "half");
   EXPECT_EQ(slurp(scratch / "directory/inner"), "text");
   EXPECT_THAT(scratch.names(), ElementsAre("directory", "file"));
 }
 
-TEST(ReadText, RefusesWhatIsMissingTooLargeOrNoFile) {
+TEST(ReadText, AMissingTooLargeOrSpecialFileThrows) {
   const Scratch scratch;
   spill(scratch / "a", "12345");
   EXPECT_EQ(read_text(scratch / "a", 5), "12345");

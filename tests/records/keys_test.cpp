@@ -1,5 +1,5 @@
-// Keys that another version had more or fewer of: one that a record lacks takes its default; with one that is not known
-// a record can be shown, but not gone on with, and the answer is one sentence.
+// Keys that another version has added or not had: a missing key has its default; a record with an unknown key can be
+// shown but not resumed, with one error message.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -26,7 +26,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// The lines "key = value" of a config.toml, by the whole key: train.steps.
+/// The values of a config.toml by their full keys: train.steps.
 std::map<std::string, std::string> values_of(const std::string& toml) {
   std::map<std::string, std::string> values;
   std::string section;
@@ -51,14 +51,14 @@ std::string without_key(const std::string& toml, const std::string& key) {
   return kept;
 }
 
-/// state.json as its writer would have sealed it.
-std::string sealed(json document) {
+/// state.json with a valid checksum.
+std::string with_checksum(json document) {
   document.erase("crc32c");
   document["crc32c"] = fmt::format("{:08x}", train::crc32c(train::to_text(document)));
   return train::to_text(document, 2) + "\n";
 }
 
-void expect_one_sentence(const cli::Result& result, const std::vector<std::string>& parts) {
+void expect_one_message(const cli::Result& result, const std::vector<std::string>& parts) {
   EXPECT_EQ(result.code, cli::bad_input) << result.err;
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, AllOf(StartsWith("lehi: "), EndsWith("\n")));
@@ -66,7 +66,7 @@ void expect_one_sentence(const cli::Result& result, const std::vector<std::strin
   for (const auto& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
 }
 
-TEST_P(Records, AKeyThatAConfigurationLacksTakesItsDefault) {
+TEST_P(Records, AMissingKeyOfAConfigurationHasItsDefault) {
   const auto text = get("stopped/config.toml");
   const auto opened = train::from_toml(text, "config.toml");
   train::RunConfig plain;
@@ -80,7 +80,7 @@ TEST_P(Records, AKeyThatAConfigurationLacksTakesItsDefault) {
                   AllOf(HasSubstr("a/config.toml"), HasSubstr("the key " + key + " is missing")));
       continue;
     }
-    if (key == "train.steps") {  // the run's length has no default
+    if (key == "train.steps") {  // a run's length has no default
       EXPECT_THAT(message_of([&] { train::from_toml(shorter, "a/config.toml"); }),
                   AllOf(HasSubstr("a/config.toml"), HasSubstr("train.epochs and train.steps are both 0")));
       continue;
@@ -91,7 +91,7 @@ TEST_P(Records, AKeyThatAConfigurationLacksTakesItsDefault) {
   }
 }
 
-TEST_P(Records, AConfigurationThatWasCutShortIsRefused) {
+TEST_P(Records, ATruncatedConfigurationThrows) {
   const auto text = get("stopped/config.toml");
   const auto last = text.rfind("cut = ");
   ASSERT_NE(last, std::string::npos);
@@ -100,7 +100,7 @@ TEST_P(Records, AConfigurationThatWasCutShortIsRefused) {
   }
 }
 
-TEST_P(Records, ARunGoesOnWithoutTheKeysThatItsVersionDidNotHave) {
+TEST_P(Records, ARunResumesWithoutTheKeysThatItsVersionDidNotHave) {
   auto text = get("stopped/config.toml");
   const std::vector<std::string> added = {"distributed.compress", "distributed.shard_optimizer",
                                           "distributed.bucket_mb", "model.chunk"};
@@ -119,7 +119,7 @@ TEST_P(Records, ARunGoesOnWithoutTheKeysThatItsVersionDidNotHave) {
   for (const auto& key : added) EXPECT_EQ(values.count(key), 1U) << key;
 }
 
-TEST_P(Records, AStudyGoesOnWithoutTheKeysThatItsVersionDidNotHave) {
+TEST_P(Records, AStudyResumesWithoutTheKeysThatItsVersionDidNotHave) {
   auto study = get_json("study/study.json");
   study.erase("protocol");
   study.erase("second_phase");
@@ -138,7 +138,7 @@ TEST_P(Records, AStudyGoesOnWithoutTheKeysThatItsVersionDidNotHave) {
   for (const auto& entry : shown.at("runs")) EXPECT_EQ(entry.at("phase"), 1);
 }
 
-TEST_P(Records, AnUnknownKeyOfARunIsOneSentenceAndChangesNothing) {
+TEST_P(Records, AnUnknownKeyOfARunIsOneMessageAndChangesNothing) {
   put("stopped/config.toml", train::to_toml(train::read_config(path("stopped") / "config.toml")));
   const auto state = checkpoint_of("stopped") + "/state.json";
   struct Change {
@@ -151,7 +151,7 @@ TEST_P(Records, AnUnknownKeyOfARunIsOneSentenceAndChangesNothing) {
   const auto change_json = [&](const std::string& file, const std::string& place, const std::string& key) {
     auto document = get_json(file);
     document[json::json_pointer(place)] = 1;
-    changes.push_back({file, file == state ? sealed(document) : document.dump(), key});
+    changes.push_back({file, file == state ? with_checksum(document) : document.dump(), key});
   };
   change_json("stopped/run.json", "/invented", "\"invented\"");
   change_json("stopped/run.json", "/host/invented", "\"host.invented\"");
@@ -165,14 +165,14 @@ TEST_P(Records, AnUnknownKeyOfARunIsOneSentenceAndChangesNothing) {
     const auto whole = get(file);
     put(file, text);
     const auto before = files_below("stopped");
-    expect_one_sentence(resume("stopped"), {at(file), key, "newer", LEHI_VERSION});
+    expect_one_message(resume("stopped"), {at(file), key, "newer", LEHI_VERSION});
     EXPECT_EQ(files_below("stopped"), before);
     put(file, whole);
   }
-  EXPECT_EQ(resume("stopped").code, cli::done);  // as before, with all of them put back
+  EXPECT_EQ(resume("stopped").code, cli::done);  // after the original files were restored
 }
 
-TEST_P(Records, AnUnknownKeyOfAFinishedRunDoesNotHideIt) {
+TEST_P(Records, AFinishedRunWithAnUnknownKeyIsShown) {
   auto record = get_json("run/run.json");
   record["invented"] = 1;
   put("run/run.json", record.dump());
@@ -190,7 +190,7 @@ TEST_P(Records, AnUnknownMetricIsKept) {
   EXPECT_EQ(train::read_metrics(path("stopped") / "metrics.jsonl").front().at("invented"), 7);
 }
 
-TEST_P(Records, AnUnknownKeyOfAStudyIsShownButNotGoneOnWith) {
+TEST_P(Records, AStudyWithAnUnknownKeyIsShownButNotResumed) {
   const auto whole = get_json("stopped-study/study.json");
   const auto kind = whole.at("kind").get<std::string>();
   for (const std::string place : {"/invented", "/runs/1/invented"}) {
@@ -200,31 +200,31 @@ TEST_P(Records, AnUnknownKeyOfAStudyIsShownButNotGoneOnWith) {
     const auto before = files_below("stopped-study");
     const auto report = cli::run({"report", at("stopped-study"), "--csv", at("runs.csv")});
     EXPECT_EQ(report.code, cli::done) << report.err;
-    expect_one_sentence(cli::run({kind, "--resume", "--jobs", "1", "--out", at("stopped-study")}),
-                        {at("stopped-study/study.json"), "\"invented\"", "newer", LEHI_VERSION});
+    expect_one_message(cli::run({kind, "--resume", "--jobs", "1", "--out", at("stopped-study")}),
+                       {at("stopped-study/study.json"), "\"invented\"", "newer", LEHI_VERSION});
     EXPECT_EQ(files_below("stopped-study"), before);
   }
 }
 
-TEST_P(Records, ANewerSchemaIsOneSentenceAndChangesNothing) {
+TEST_P(Records, ANewerSchemaIsOneMessageAndChangesNothing) {
   put("stopped/config.toml", train::to_toml(train::read_config(path("stopped") / "config.toml")));
   const auto state = checkpoint_of("stopped") + "/state.json";
   const auto newer = [&](const std::string& file) {
     auto document = get_json(file);
     document["schema"] = 1000;
-    return file == state ? sealed(document) : document.dump();
+    return file == state ? with_checksum(document) : document.dump();
   };
   for (const auto& file : {std::string("stopped/run.json"), state}) {
     const auto whole = get(file);
     put(file, newer(file));
     const auto before = files_below("stopped");
-    expect_one_sentence(resume("stopped"), {at(file), "'schema' is 1000", "use the lehi that wrote it"});
+    expect_one_message(resume("stopped"), {at(file), "'schema' is 1000", "use the lehi that wrote it"});
     EXPECT_EQ(files_below("stopped"), before);
     put(file, whole);
   }
   put("study/study.json", newer("study/study.json"));
-  expect_one_sentence(cli::run({"report", at("study"), "--csv", at("runs.csv")}),
-                      {at("study/study.json"), "'schema' is 1000", "use the lehi that wrote it"});
+  expect_one_message(cli::run({"report", at("study"), "--csv", at("runs.csv")}),
+                     {at("study/study.json"), "'schema' is 1000", "use the lehi that wrote it"});
 }
 
 }  // namespace

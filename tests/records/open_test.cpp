@@ -1,4 +1,4 @@
-// What any version wrote is opened, resumed, reported and converted by this one.
+// This version opens, resumes, reports and converts the records of every version.
 #include <gmock/gmock.h>
 
 #include <cctype>
@@ -21,11 +21,11 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Products round differently on another processor than the one that the record is from, and 25 steps of training carry
-// that on: to far less than this. A lost momentum changes the model's tensors by about forty times as much.
+// Matrix products round differently on another processor than the record's. After 25 steps the difference is far below
+// this tolerance; losing the momentum changes the model's tensors by about forty times as much.
 constexpr double rounding = 1e-4;
 
-/// "v0_1": letters and digits only may be in a test's name.
+/// "v0_1": a test's name may contain letters, digits and _ only.
 std::string version_name(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = "v" + info.param;
   std::replace_if(
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(EveryVersion, Records, ::testing::ValuesIn(versions()),
 
 TEST(Versions, BeginWithTheFirst) { EXPECT_THAT(versions(), Contains("0.1")); }
 
-TEST_P(Records, AFinishedRunIsShownAsItEnded) {
+TEST_P(Records, AFinishedRunIsShown) {
   for (const std::string name : {"run", "language"}) {
     const auto before = files_below(name);
     const auto shown = resume(name);
@@ -58,7 +58,7 @@ TEST_P(Records, AFinishedRunIsShownAsItEnded) {
   }
 }
 
-TEST_P(Records, AStoppedRunEndsAsOneThatWasNeverStopped) {
+TEST_P(Records, AResumedRunEqualsAnUninterruptedOne) {
   const auto before = train::read_run_record(path("stopped") / "run.json");
   ASSERT_EQ(before.status, train::RunStatus::interrupted);
   const auto stopped_at = before.result.at("steps").get<std::int64_t>();
@@ -75,7 +75,7 @@ TEST_P(Records, AStoppedRunEndsAsOneThatWasNeverStopped) {
   EXPECT_EQ(record.started, before.started);
   EXPECT_EQ(record.command_line, before.command_line);
 
-  config.checkpoint_every = 0;  // each takes longer than all of the steps
+  config.checkpoint_every = 0;  // a checkpoint takes longer than all steps
   train::RunRequest whole;
   whole.config = config;
   whole.out = path("whole");
@@ -104,7 +104,7 @@ TEST_P(Records, AStoppedRunEndsAsOneThatWasNeverStopped) {
   }
 }
 
-TEST_P(Records, AFinishedStudyIsReportedAndNotRunAgain) {
+TEST_P(Records, AFinishedStudyIsReportedAndNotRepeated) {
   const auto study = get_json("study/study.json");
   const auto before = files_below("study");
   const auto report = cli::run({"report", at("study"), "--csv", at("runs.csv"), "--markdown", at("report.md"),
@@ -118,7 +118,7 @@ TEST_P(Records, AFinishedStudyIsReportedAndNotRunAgain) {
     EXPECT_THAT(get("report.html"), HasSubstr(entry.at("directory").get<std::string>()));
   }
 
-  // Nothing is left to be run: this process could not do it.
+  // No run is left: this process could not start one.
   const auto kind = study.at("kind").get<std::string>();
   const auto resumed = cli::run({kind, "--resume", "--out", at("study"), "--jobs", "1", "--json"});
   ASSERT_EQ(resumed.code, cli::done) << resumed.err;
@@ -137,7 +137,7 @@ TEST_P(Records, AFinishedStudyIsReportedAndNotRunAgain) {
   }
 }
 
-TEST_P(Records, AStoppedStudyGoesOnWithWhatIsLeft) {
+TEST_P(Records, AStoppedStudyResumesWithTheRemainingRuns) {
   const auto study = get_json("stopped-study/study.json");
   ASSERT_TRUE(study.at("finished").is_null());
   const auto report = cli::run({"report", at("stopped-study"), "--csv", at("runs.csv")});
@@ -166,7 +166,7 @@ TEST_P(Records, AStoppedStudyGoesOnWithWhatIsLeft) {
     EXPECT_EQ(entry.at("status"), "done") << folder;
     EXPECT_EQ(entry.at("steps"), train::read_config(path("stopped-study/" + folder) / "config.toml").steps) << folder;
     if (finished.count(folder) != 0) {
-      EXPECT_EQ(files_below("stopped-study/" + folder), finished[folder]) << folder << " was run again";
+      EXPECT_EQ(files_below("stopped-study/" + folder), finished[folder]) << folder << " was repeated";
       continue;
     }
     const auto sessions = train::read_run_record(path("stopped-study/" + folder) / "run.json").sessions;
@@ -178,7 +178,7 @@ TEST_P(Records, AStoppedStudyGoesOnWithWhatIsLeft) {
   }
 }
 
-TEST_P(Records, WeightsAreConvertedEvaluatedAndStartedFrom) {
+TEST_P(Records, WeightsAreConvertedEvaluatedAndUsedAsAStart) {
   const auto record = get_json("language/run.json");
   const auto weights = at(checkpoint_of("language"));
   const auto convert = [&](const std::string& from, const std::string& to, cli::Arguments more = {}) {
@@ -206,7 +206,7 @@ TEST_P(Records, WeightsAreConvertedEvaluatedAndStartedFrom) {
     }
   };
   expect_tensors("back", 0.0);
-  constexpr double bfloat16 = 1.0 / 256;  // its numbers have 8 bits
+  constexpr double bfloat16 = 1.0 / 256;  // its significand has 8 bits
   expect_tensors("full", bfloat16);
 
   const auto recorded = record.at("result").at("test_loss").get<double>();
@@ -222,7 +222,7 @@ TEST_P(Records, WeightsAreConvertedEvaluatedAndStartedFrom) {
   EXPECT_EQ(loss_of(at("llmc.bin")), loss);
   EXPECT_NEAR(loss_of(at("full")), recorded, bfloat16 * recorded);
 
-  // One step that changes nothing.
+  // One step with a learning rate that changes nothing.
   const auto started = cli::run({"train", task, "--config", at("language/config.toml"), "--init-from", weights, "--lr",
                                  "1e-12", "--steps", "1", "--out", at("started"), "--progress", "none", "--json"});
   ASSERT_EQ(started.code, cli::done) << started.err;

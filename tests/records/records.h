@@ -1,4 +1,4 @@
-// The records that versions of the program left (tests/fixtures), each test with a copy of its own.
+// The records of every version (tests/fixtures); each test has a copy of its own.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 
 namespace lehi::records {
 
-/// The folder of all of them, and the versions there: "0.1", ...
+/// The directory of all records, and the versions there: "0.1", ...
 inline std::filesystem::path fixtures() { return std::filesystem::path(LEHI_SOURCE_DIR) / "tests" / "fixtures"; }
 
 inline std::vector<std::string> versions() {
@@ -29,8 +29,8 @@ inline std::vector<std::string> versions() {
   return names;
 }
 
-/// A version's records; the paths in them lead to the copy. run, stopped, study, stopped-study, language: README.md
-/// there.
+/// A copy of a version's records, with its path in place of the original one. The directories run, stopped, study,
+/// stopped-study and language are described in tests/fixtures/README.md.
 class Records : public ::testing::TestWithParam<std::string> {
  protected:
   Records() {
@@ -56,7 +56,7 @@ class Records : public ::testing::TestWithParam<std::string> {
   nlohmann::json get_json(const std::string& name) const { return nlohmann::json::parse(get(name)); }
   void put(const std::string& name, const std::string& text) const { lehi::testing::spill(path(name), text); }
 
-  /// Every file below a folder, by its name there.
+  /// The contents of every file below a directory, by relative path.
   std::map<std::string, std::string> files_below(const std::string& folder) const {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path(folder))) {
@@ -66,7 +66,7 @@ class Records : public ::testing::TestWithParam<std::string> {
     return files;
   }
 
-  /// The folder of a run's newest checkpoint.
+  /// The directory of a run's newest checkpoint.
   std::string checkpoint_of(const std::string& run) const {
     return run + "/checkpoints/" + list_directory(path(run) / "checkpoints").back();
   }

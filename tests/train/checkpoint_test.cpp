@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// Contents that tell their step in every part.
+/// Contents that depend on the step in every part.
 Checkpoint example(std::int64_t step) {
   const auto value = static_cast<double>(step);
   return {{{"weight", torch::full({3, 2}, value)}, {"bias", torch::full({2}, -value)}},
@@ -50,7 +50,7 @@ void expect_equal(const Checkpoint& left, const Checkpoint& right) {
   EXPECT_EQ(left.state, right.state);
 }
 
-TEST(Checkpoint, ComesBackAsItWasSaved) {
+TEST(Checkpoint, IsReadAsItWasSaved) {
   const Scratch scratch;
   const auto path = save_checkpoint(scratch / "checkpoints", 123, example(123));
   EXPECT_EQ(path, scratch / "checkpoints" / "step-000000123");
@@ -63,7 +63,7 @@ TEST(Checkpoint, ComesBackAsItWasSaved) {
   EXPECT_THAT(newest.damaged, IsEmpty());
 }
 
-TEST(Checkpoint, TheNewestIsTheOneOfTheHighestStep) {
+TEST(Checkpoint, TheNewestHasTheHighestStep) {
   const Scratch scratch;
   for (const std::int64_t step : {1'000'000'000, 999'999'999, 20, 3})
     save_checkpoint(scratch.path(), step, example(step));
@@ -73,7 +73,7 @@ TEST(Checkpoint, TheNewestIsTheOneOfTheHighestStep) {
   EXPECT_EQ(newest_valid(scratch.path()).found.value().step, 1'000'000'000);
 }
 
-TEST(Checkpoint, NoneIsNoError) {
+TEST(Checkpoint, ADirectoryWithoutOneIsNoError) {
   const Scratch scratch;
   EXPECT_FALSE(newest_valid(scratch.path()).found);
   EXPECT_FALSE(newest_valid(scratch / "none").found);
@@ -89,7 +89,7 @@ TEST(Checkpoint, SavingAStepAgainReplacesIt) {
   EXPECT_THAT(scratch.names(), SizeIs(1));
 }
 
-TEST(Checkpoint, KeepsAnyStateAsJsonWillGiveItBack) {
+TEST(Checkpoint, KeepsAnyJsonState) {
   const Scratch scratch;
   auto odd = example(1);
   odd.state = {{"float", 0.1F}, {"signed", 5}, {"bytes", "\xff"}, {"nan", std::nan("")}, {"empty", json::object()}};
@@ -99,7 +99,7 @@ TEST(Checkpoint, KeepsAnyStateAsJsonWillGiveItBack) {
   EXPECT_TRUE(state["nan"].is_null());
 }
 
-TEST(Checkpoint, EveryTruncationAndChangedByteIsFoundAndSkipped) {
+TEST(Checkpoint, EveryTruncationAndChangedByteIsDetectedAndSkipped) {
   const Scratch scratch;
   save_checkpoint(scratch.path(), 10, example(10));
   const auto newer = save_checkpoint(scratch.path(), 20, example(20));
@@ -110,7 +110,7 @@ TEST(Checkpoint, EveryTruncationAndChangedByteIsFoundAndSkipped) {
       spill(newer / name, bytes);
       const auto newest = newest_valid(scratch.path());
       ASSERT_TRUE(newest.found);
-      if (newest.found->step == 20 && !tensors) {  // spaces of state.json may change
+      if (newest.found->step == 20 && !tensors) {  // changed spaces of state.json do not matter
         EXPECT_EQ(newest.found->checkpoint.state, example(20).state) << at;
         return;
       }
@@ -129,7 +129,7 @@ TEST(Checkpoint, EveryTruncationAndChangedByteIsFoundAndSkipped) {
   }
 }
 
-TEST(Checkpoint, AMissingFileOrAForeignDirectoryIsSkipped) {
+TEST(Checkpoint, OneWithAMissingFileOrAnotherNameIsSkipped) {
   const Scratch scratch;
   save_checkpoint(scratch.path(), 1, example(1));
   for (const char* name : {"model.safetensors", "optimizer.safetensors", "state.json"}) {
@@ -143,7 +143,7 @@ TEST(Checkpoint, AMissingFileOrAForeignDirectoryIsSkipped) {
   const auto renamed = newest_valid(scratch.path());
   EXPECT_FALSE(renamed.found);
   EXPECT_THAT(renamed.damaged,
-              ElementsAre(HasSubstr("is of step 1, not of its directory's"), HasSubstr("step-000000002")));
+              ElementsAre(HasSubstr("is of step 1, but its directory is of another"), HasSubstr("step-000000002")));
 }
 
 TEST(Prune, KeepsTheNewest) {
@@ -156,7 +156,7 @@ TEST(Prune, KeepsTheNewest) {
   EXPECT_THAT(message_of([&] { prune(scratch.path(), 0); }), HasSubstr("expected at least 1"));
 }
 
-TEST(Prune, NeverRemovesTheOnlyWholeOne) {
+TEST(Prune, NeverRemovesTheOnlyValidOne) {
   const Scratch scratch;
   for (const std::int64_t step : {1, 2, 3, 4}) save_checkpoint(scratch.path(), step, example(step));
   for (const char* name : {"step-000000003", "step-000000004"}) spill(scratch / name / "model.safetensors", "damaged");
@@ -168,7 +168,7 @@ TEST(Prune, NeverRemovesTheOnlyWholeOne) {
   EXPECT_THAT(scratch.names(), ElementsAre("step-000000005"));
 }
 
-/// Saves steps from `step` on and keeps two, telling each saved step through the pipe, until it is killed.
+/// Saves checkpoints from `step` on, keeps two, and writes each saved step to the pipe, until the process is killed.
 [[noreturn]] void save_until_killed(const std::filesystem::path& directory, std::int64_t step, int pipe) {
   try {
     for (;; ++step) {
@@ -182,13 +182,13 @@ TEST(Prune, NeverRemovesTheOnlyWholeOne) {
   ::_exit(1);
 }
 
-TEST(Checkpoint, AProcessKilledAtAnyMomentLeavesAWholeOne) {
+TEST(Checkpoint, AProcessKilledAtAnyMomentLeavesAValidOne) {
   const Scratch scratch;
   std::mt19937 generator(5);
   std::int64_t saved = 0;
   const auto start = std::chrono::steady_clock::now();
   save_checkpoint(scratch.path(), saved, example(saved));
-  // Time for a few of them, also where a sanitizer makes them slow.
+  // Time for a few checkpoints, even if a sanitizer makes them slow.
   const std::chrono::microseconds one =
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
   std::uniform_int_distribution<int> microseconds(0, std::max(20'000, 4 * static_cast<int>(one.count())));
@@ -204,23 +204,23 @@ TEST(Checkpoint, AProcessKilledAtAnyMomentLeavesAWholeOne) {
     ASSERT_EQ(::kill(child, SIGKILL), 0);
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself with " << WEXITSTATUS(status);
-    for (std::int64_t told = 0; ::read(pipe[0], &told, sizeof(told)) == sizeof(told);) saved = told;
+    ASSERT_TRUE(WIFSIGNALED(status)) << "the child exited with " << WEXITSTATUS(status);
+    for (std::int64_t step = 0; ::read(pipe[0], &step, sizeof(step)) == sizeof(step);) saved = step;
     ::close(pipe[0]);
 
     interrupted_writes += remove_leftovers(scratch.path());
     const auto newest = newest_valid(scratch.path());
     EXPECT_THAT(newest.damaged, IsEmpty());
     ASSERT_TRUE(newest.found);
-    EXPECT_GE(newest.found->step, saved);      // what save_checkpoint returned from is there
-    EXPECT_LE(newest.found->step, saved + 1);  // or it was killed before it could tell
+    EXPECT_GE(newest.found->step, saved);      // a checkpoint whose save_checkpoint() returned exists
+    EXPECT_LE(newest.found->step, saved + 1);  // or the process was killed before it wrote to the pipe
     expect_equal(newest.found->checkpoint, example(newest.found->step));
     saved = newest.found->step;
     prune(scratch.path(), 2);  // the killed process may have saved without pruning
     EXPECT_THAT(scratch.names(), SizeIs(::testing::Le(2u)));
     EXPECT_TRUE(std::filesystem::exists(newest.found->path));
   }
-  EXPECT_GT(interrupted_writes, 0) << "no kill came in the middle of a write; the test showed little";
+  EXPECT_GT(interrupted_writes, 0) << "no kill hit a write; the test did not test what it should";
   EXPECT_GT(saved, 0);
 }
 

@@ -1,4 +1,4 @@
-// The configuration: layers, keys, files, refusals.
+// The configuration: layers, keys, files, errors.
 #include "train/config.h"
 
 #include <gmock/gmock.h>
@@ -28,12 +28,14 @@ ConfigRequest task(std::string name, std::vector<Setting> settings = {}) {
   return request;
 }
 
-/// Sets an environment variable while it lives.
+/// Sets an environment variable until it is destroyed.
 class Variable {
  public:
   Variable(std::string name, const char* value) : name_(std::move(name)) { ::setenv(name_.c_str(), value, 1); }
   Variable(const Variable&) = delete;
+  Variable(Variable&&) = delete;
   Variable& operator=(const Variable&) = delete;
+  Variable& operator=(Variable&&) = delete;
   ~Variable() { ::unsetenv(name_.c_str()); }
 
  private:
@@ -68,17 +70,17 @@ TEST(Config, BuiltInTasksHaveThePapersSettings) {
   }
 }
 
-TEST(Config, LaterLayersWin) {
+TEST(Config, LaterLayersOverrideEarlierOnes) {
   const Scratch scratch;
   spill(scratch / "mine.toml",
-        "[train]\nepochs = 3\n[optimizer]\nlr = 0.5\nbeta1 = 0.8\n[optimizers.adam]\nlr = 0.25\n[optimizers.lehi]\nlr "
-        "= 9\n");
+        "[train]\nepochs = 3\n[optimizer]\nlr = 0.5\nbeta1 = 0.8\n"
+        "[optimizers.adam]\nlr = 0.25\n[optimizers.lehi]\nlr = 9\n");
   auto request = task("mnist");
   request.optimizer = "adam";
   request.file = scratch / "mine.toml";
   EXPECT_EQ(resolve(request).epochs, 3);
   EXPECT_EQ(resolve(request).optimizer.group.lr,
-            0.25);  // a file's own section for the optimizer wins over its general one
+            0.25);  // the optimizer's own section overrides the general one
   EXPECT_EQ(resolve(request).optimizer.group.beta1, 0.8);
   EXPECT_EQ(resolve(request).optimizer.group.eps, 1e-7);  // the preset's, untouched
   {
@@ -89,17 +91,17 @@ TEST(Config, LaterLayersWin) {
   }
   request.settings = {{"train.steps", "7", "--steps"}};
   EXPECT_EQ(resolve(request).steps, 7);
-  EXPECT_EQ(resolve(request).epochs, 0);  // one length excludes the other
+  EXPECT_EQ(resolve(request).epochs, 0);  // setting one unsets the other
 }
 
-TEST(Config, TheOptimizerIsChosenByTheLastLayerThatNamesOne) {
+TEST(Config, TheLastLayerThatNamesAnOptimizerChoosesIt) {
   EXPECT_EQ(resolve(task("mnist", {{"optimizer.name", "adam", "--optimizer"}})).optimizer.group.lr, 3e-4);
   const Variable name("LEHI_OPTIMIZER_NAME", "sgd");
   EXPECT_EQ(resolve(task("mnist")).optimizer.name, "sgd");
   EXPECT_EQ(resolve(task("mnist")).optimizer.recipe.rule, Rule::sgd);
 }
 
-TEST(Config, WrittenAndReadBackItIsTheSame) {
+TEST(Config, IsTheSameAfterWritingAndReading) {
   auto config = resolve(task("mnist", {{"optimizer.name", "lehi-gn", "--optimizer"},
                                        {"optimizer.lr", "0.1", "--lr"},
                                        {"optimizer.clip_norm", "1.5", "--set"},
@@ -123,44 +125,44 @@ TEST(Config, WrittenAndReadBackItIsTheSame) {
   }
 }
 
-TEST(Config, TellsWhichKeyDiffers) {
+TEST(Config, DifferenceNamesTheKey) {
   const auto one = resolve(task("mnist"));
   EXPECT_EQ(difference(one, resolve(task("mnist", {{"optimizer.lr", "1", "--lr"}}))),
             "optimizer.lr is 0.003 there and 1.0 here");
   EXPECT_EQ(difference(one, resolve(task("mnist", {{"checkpoint.keep", "9", "--keep"}}))), "");
 }
 
-TEST(Config, RefusesWhatIsWrongOnTheCommandLine) {
-  const auto refusal = [](const ConfigRequest& request) { return message_of([&] { resolve(request); }); };
-  EXPECT_THAT(refusal(task("mnits")),
+TEST(Config, MistakesOnTheCommandLineThrow) {
+  const auto message = [](const ConfigRequest& request) { return message_of([&] { resolve(request); }); };
+  EXPECT_THAT(message(task("mnits")),
               AllOf(HasSubstr("no task 'mnits'"),
                     HasSubstr("cifar10, cifar100, fashion-mnist, fineweb-edu, mnist, protein, ptb")));
-  EXPECT_THAT(refusal(task("mnist", {{"optimizer.name", "adan", "--optimizer"}})),
+  EXPECT_THAT(message(task("mnist", {{"optimizer.name", "adan", "--optimizer"}})),
               AllOf(HasSubstr("--optimizer"), HasSubstr("unknown optimizer 'adan'")));
-  EXPECT_THAT(refusal(task("mnist", {{"train.epoch", "1", "--set"}})), HasSubstr("no key 'train.epoch'"));
-  EXPECT_THAT(refusal(task("mnist", {{"optimizer.lr", "-1", "--lr"}})), HasSubstr("lr is -1"));
-  EXPECT_THAT(refusal(task("mnist", {{"optimizer.lr", "fast", "--lr"}})),
+  EXPECT_THAT(message(task("mnist", {{"train.epoch", "1", "--set"}})), HasSubstr("no key 'train.epoch'"));
+  EXPECT_THAT(message(task("mnist", {{"optimizer.lr", "-1", "--lr"}})), HasSubstr("lr is -1"));
+  EXPECT_THAT(message(task("mnist", {{"optimizer.lr", "fast", "--lr"}})),
               AllOf(HasSubstr("--lr"), HasSubstr("not a finite number")));
-  EXPECT_THAT(refusal(task("mnist", {{"optimizer.lr", "nan", "--lr"}})), HasSubstr("not a finite number"));
-  EXPECT_THAT(refusal(task("mnist", {{"train.epochs", "1.5", "--epochs"}})), HasSubstr("not a whole number"));
-  EXPECT_THAT(refusal(task("mnist", {{"train.epochs", "0", "--epochs"}})), HasSubstr("both 0"));
-  EXPECT_THAT(refusal(task("mnist", {{"train.batch_size", "0", "--batch-size"}})), HasSubstr("at least 1"));
-  EXPECT_THAT(refusal(task("mnist", {{"model.hidden", "[0]", "--set"}})), HasSubstr("model.hidden"));
-  EXPECT_THAT(refusal(task("mnist", {{"data.validation", "1", "--set"}})), HasSubstr("in [0, 1)"));
-  EXPECT_THAT(refusal(task("mnist", {{"rate.schedule", "cubic", "--set"}})),
+  EXPECT_THAT(message(task("mnist", {{"optimizer.lr", "nan", "--lr"}})), HasSubstr("not a finite number"));
+  EXPECT_THAT(message(task("mnist", {{"train.epochs", "1.5", "--epochs"}})), HasSubstr("not a whole number"));
+  EXPECT_THAT(message(task("mnist", {{"train.epochs", "0", "--epochs"}})), HasSubstr("both 0"));
+  EXPECT_THAT(message(task("mnist", {{"train.batch_size", "0", "--batch-size"}})), HasSubstr("at least 1"));
+  EXPECT_THAT(message(task("mnist", {{"model.hidden", "[0]", "--set"}})), HasSubstr("model.hidden"));
+  EXPECT_THAT(message(task("mnist", {{"data.validation", "1", "--set"}})), HasSubstr("in [0, 1)"));
+  EXPECT_THAT(message(task("mnist", {{"rate.schedule", "cubic", "--set"}})),
               HasSubstr("constant, linear, cosine, wsd"));
   auto request = task("mnist");
   request.preset = "huge";
-  EXPECT_THAT(refusal(request), HasSubstr("it has paper, small"));
+  EXPECT_THAT(message(request), HasSubstr("it has paper, small"));
   EXPECT_THAT(message_of([] { parse_setting("lr"); }), HasSubstr("expected key=value"));
   EXPECT_THAT(message_of([] { parse_setting("task=mnist"); }), HasSubstr("argument of its own"));
 }
 
-TEST(Config, RefusesWhatIsWrongInAFileAndSaysWhere) {
+TEST(Config, MistakesInAFileThrowWithItsLine) {
   const Scratch scratch;
   auto request = task("mnist");
   request.file = scratch / "mine.toml";
-  const auto refusal = [&](const char* text) {
+  const auto message = [&](const char* text) {
     spill(request.file, text);
     try {
       resolve(request);
@@ -169,25 +171,25 @@ TEST(Config, RefusesWhatIsWrongInAFileAndSaysWhere) {
     }
     return std::string("no ConfigError");
   };
-  EXPECT_THAT(refusal("[train]\nepochs = \n"), HasSubstr("mine.toml, line 2"));
-  EXPECT_THAT(refusal("[train]\nepochs = 1\nepoch = 2\n"),
+  EXPECT_THAT(message("[train]\nepochs = \n"), HasSubstr("mine.toml, line 2"));
+  EXPECT_THAT(message("[train]\nepochs = 1\nepoch = 2\n"),
               AllOf(HasSubstr("line 3"), HasSubstr("no key 'train.epoch'")));
-  EXPECT_THAT(refusal("[optimizers.adan]\nlr = 1\n"),
+  EXPECT_THAT(message("[optimizers.adan]\nlr = 1\n"),
               AllOf(HasSubstr("line 2"), HasSubstr("unknown optimizer 'adan'")));
-  EXPECT_THAT(refusal("[optimizer]\nlr = -1\n"), AllOf(HasSubstr("mine.toml"), HasSubstr("lr is -1")));
-  EXPECT_THAT(refusal("[optimizer]\nlr = \"1\"\n"), HasSubstr("not a finite number"));
+  EXPECT_THAT(message("[optimizer]\nlr = -1\n"), AllOf(HasSubstr("mine.toml"), HasSubstr("lr is -1")));
+  EXPECT_THAT(message("[optimizer]\nlr = \"1\"\n"), HasSubstr("not a finite number"));
   request.file = scratch / "missing.toml";
   EXPECT_THAT(message_of([&] { resolve(request); }), HasSubstr("missing.toml"));
 }
 
-TEST(Config, ADamagedConfigTomlIsRefused) {
+TEST(Config, ADamagedConfigTomlThrows) {
   const auto text = to_toml(resolve(task("mnist")));
-  const auto refusal = [](const std::string& damaged) {
+  const auto message = [](const std::string& damaged) {
     return message_of([&] { from_toml(damaged, "config.toml"); });
   };
-  EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("config.toml"));
-  EXPECT_THAT(refusal(text + "more = 1\n"), HasSubstr("no key 'judge.more'"));
-  EXPECT_THAT(refusal(""), HasSubstr("the key task is missing"));
+  EXPECT_THAT(message(text.substr(0, text.size() / 2)), HasSubstr("config.toml"));
+  EXPECT_THAT(message(text + "more = 1\n"), HasSubstr("no key 'judge.more'"));
+  EXPECT_THAT(message(""), HasSubstr("the key task is missing"));
 }
 
 TEST(OptimizerChoice, IsANameWithChangedKeys) {

@@ -19,7 +19,7 @@ TEST(Crc32c, MatchesThePublishedVectors) {
   EXPECT_EQ(crc32c(std::string(ascending.rbegin(), ascending.rend())), 0x113fdb5cu);
 }
 
-TEST(Crc32c, GoesOnFromAnyPointAtAnyAlignment) {
+TEST(Crc32c, ContinuesFromAnyPointAtAnyAlignment) {
   std::string bytes;
   for (int i = 0; i < 41; ++i) bytes += static_cast<char>(i * 37 + 11);
   const std::string_view whole = bytes;

@@ -58,7 +58,7 @@ std::vector<std::string> events_in(const std::filesystem::path& path) {
   try {
     return json::parse(output).get<std::vector<std::string>>();
   } catch (const json::exception&) {
-    throw std::runtime_error("read_events.py said: " + output);
+    throw std::runtime_error("read_events.py printed: " + output);
   }
 }
 
@@ -80,7 +80,7 @@ TEST_F(Events, AreReadByAnIndependentParser) {
   EXPECT_THAT(events_in(log.path()), ElementsAre(kVersionText, kStartText, kFirstText, kSecondText));
 }
 
-TEST_F(Events, HoldEveryNumberOfALine) {
+TEST_F(Events, HaveEveryNumberOfALine) {
   EventLog log(scratch_.path(), kStarted);
   log.add({{"step", 3'000'000'000},
            {"seconds", 0},
@@ -99,7 +99,7 @@ TEST_F(Events, HoldEveryNumberOfALine) {
             "value { tag: \"seconds\" simple_value: 0 } }");
 }
 
-TEST_F(Events, AfterAResumeHoldEveryStepOnce) {
+TEST_F(Events, AfterAResumeHaveEveryStepOnce) {
   std::filesystem::path old_path;
   {
     EventLog log(scratch_.path(), kStarted);
@@ -114,7 +114,7 @@ TEST_F(Events, AfterAResumeHoldEveryStepOnce) {
   EXPECT_THAT(events_in(log.path()), ElementsAre(kVersionText, kStartText, kFirstText, kSecondText, kThirdText));
 }
 
-TEST_F(Events, TheIndependentParserSeesEveryTornRecord) {
+TEST_F(Events, TheIndependentParserDetectsDamagedRecords) {
   EventLog log(scratch_.path(), kStarted);
   const auto opening = slurp(log.path()).size();
   log.add(kFirst);
@@ -134,13 +134,13 @@ TEST_F(Events, TheIndependentParserSeesEveryTornRecord) {
 TEST(EventLog, BeginsAsTensorFlowsOwnFilesDo) {
   const Scratch scratch;
   const EventLog log(scratch.path(), kStarted);
-  // A 24-byte version record: its length and that length's masked checksum are in every event file TensorFlow wrote.
+  // A 24-byte version record: every event file of TensorFlow begins with this length and its masked checksum.
   EXPECT_THAT(slurp(log.path()), StartsWith(std::string("\x18\0\0\0\0\0\0\0\xa3\x7fK\"\x09", 13)));
   EXPECT_THAT(log.path().filename().string(), StartsWith("events.out.tfevents.1"));
   EXPECT_THAT(log.path().filename().string(), EndsWith("." + host_name()));
 }
 
-TEST(EventLog, LeavesOtherFilesAloneAndSurvivesStrangeNames) {
+TEST(EventLog, KeepsOtherFilesAndAcceptsStrangeNames) {
   const Scratch scratch;
   for (const char* name : {"metrics.jsonl", "events.out.tfevents.", "events.out.tfevents.99999999999999999999.x"}) {
     spill(scratch / name, "");
@@ -149,7 +149,7 @@ TEST(EventLog, LeavesOtherFilesAloneAndSurvivesStrangeNames) {
   EXPECT_THAT(scratch.names(), ElementsAre(log.path().filename().string(), "metrics.jsonl"));
 }
 
-TEST(EventLog, RefusesALineWithoutStepOrSeconds) {
+TEST(EventLog, ALineWithoutStepOrSecondsThrows) {
   const Scratch scratch;
   EventLog log(scratch.path(), kStarted);
   EXPECT_THROW(log.add({{"step", 1}}), FileError);

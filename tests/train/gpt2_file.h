@@ -1,4 +1,4 @@
-// A small GPT-2 in llm.c's format, written from the format's description: every number says where it belongs.
+// A small GPT-2 in llm.c's format, written independently of src/: each value depends on its place.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Whole runs of the language models and of the ResNet, tiny: every optimizer, resumption, low memory, weights in and
-// out.
+// Runs of tiny language models and ResNets: every optimizer, resumption, low memory, loading and saving weights.
 #include <gmock/gmock.h>
 #include <torch/torch.h>
 
@@ -53,7 +52,7 @@ class ModelRuns : public RunFixture {
     return resolve(request);
   }
 
-  // Twenty images of the two classes 0 and 1, dark and bright.
+  // Twenty images of two classes: 0 is dark, 1 is bright.
   void write_images() const {
     std::filesystem::create_directory(scratch / "cifar10");
     for (const char* name : {"cifar10/data_batch_1.bin", "cifar10/test_batch.bin"}) {
@@ -116,7 +115,7 @@ TEST_F(ModelRuns, ResumeWithTheSameBits) {
   EXPECT_EQ(run(config, "parts", /*resume=*/true).record.status, RunStatus::done);
   expect_same_run("whole", "parts");
 
-  // Running means and augmentation have to be continued, too.
+  // Running means and augmentation must continue as well.
   const auto images = image_config("lehi", {{"checkpoint.every", "1", ""}});
   run_images(images, "images");
   auto asked = request(images, "halves");
@@ -142,34 +141,32 @@ TEST_F(ModelRuns, ChunksOfTheHeadChangeRoundingOnly) {
   EXPECT_NEAR(last_loss("chunks"), last_loss("whole"), 1e-4 * last_loss("whole"));
 }
 
-TEST_F(ModelRuns, LowMemoryRunsThatDivergeSaySo) {
+TEST_F(ModelRuns, ADivergedLowMemoryRunHasThatStatus) {
   const auto outcome = run(text_config("sgd", {{"train.low_memory", "true", ""}, {"optimizer.lr", "1e17", ""}}), "a");
   EXPECT_EQ(outcome.record.status, RunStatus::diverged);
 }
 
-TEST_F(ModelRuns, LowMemoryIsRefusedWhereItCouldNotUndo) {
-  const auto refusal = [&](std::vector<Setting> settings) {
+TEST_F(ModelRuns, LowMemoryThrowsWithOptionsThatMayUndoAStep) {
+  const auto message = [&](std::vector<Setting> settings) {
     settings.push_back({"train.low_memory", "true", "--low-memory"});
     return message_of([&] { text_config("lehi", settings); });
   };
-  EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(
-      refusal({{"optimizer.clip_norm", "1.0", ""}}),
-      "train.low_memory can't be joined with optimizer.clip_norm: it changes weights before the whole gradient is "
-      "known");
-  EXPECT_EQ(
-      refusal({{"train.accumulate", "2", ""}}),
-      "train.low_memory can't be joined with train.accumulate = 2: it changes weights before the whole gradient is "
-      "known");
+  EXPECT_EQ(message({}), "");
+  EXPECT_EQ(message({{"optimizer.clip_norm", "1.0", ""}}),
+            "train.low_memory cannot be combined with optimizer.clip_norm: "
+            "it changes weights before the whole gradient is known");
+  EXPECT_EQ(message({{"train.accumulate", "2", ""}}),
+            "train.low_memory cannot be combined with train.accumulate = 2: "
+            "it changes weights before the whole gradient is known");
   for (const std::string policy : {"throw", "skip"}) {
-    EXPECT_EQ(refusal({{"optimizer.non_finite", policy, ""}}),
-              "train.low_memory can't be joined with optimizer.non_finite = " + policy +
-                  ", which would have to undo: choose record");
+    EXPECT_EQ(message({{"optimizer.non_finite", policy, ""}}),
+              "train.low_memory cannot be combined with optimizer.non_finite = " + policy +
+                  ", which would have to undo updates; choose record");
   }
 }
 
-// A checkpoint's folder is a Hugging Face folder: its config.json tells the model, its tensors are the weights.
-TEST_F(ModelRuns, CheckpointsAreWeightsToStartFrom) {
+// A checkpoint's directory has the layout of Hugging Face's: its config.json has the model's sizes.
+TEST_F(ModelRuns, CanStartFromTheWeightsOfACheckpoint) {
   const auto config = text_config("adamw", {{"model.heads", "4", ""}});
   run(config, "first");
   const auto folder = newest_valid(scratch / "first" / "checkpoints").found.value().path;
@@ -197,7 +194,7 @@ TEST_F(ModelRuns, CheckpointsAreWeightsToStartFrom) {
       HasSubstr("wte.weight"));
 }
 
-TEST(WeightConfig, GoesThereAndBack) {
+TEST(WeightConfig, IsReadAsItWasWritten) {
   for (const auto* task : {"ptb", "fineweb-edu"}) {
     ConfigRequest request;
     request.task = task;
@@ -214,7 +211,7 @@ TEST(WeightConfig, GoesThereAndBack) {
   const lehi::testing::Scratch scratch;
   spill(scratch / "config.json", R"({"model_type": "bert"})");
   EXPECT_THAT(message_of([&] { weight_settings(scratch / "model.safetensors"); }),
-              HasSubstr("is of model_type \"bert\"; lehi has gpt2 and llama"));
+              HasSubstr("has model_type \"bert\", expected gpt2 or llama"));
 }
 
 RunConfig preset_of(const std::string& task, const std::string& preset, const std::string& optimizer = "lehi") {
@@ -237,14 +234,14 @@ TEST(TaskModel, ThePapersPresetsHaveThePapersParameters) {
   EXPECT_EQ(count("fineweb-edu", {0, 128256}), 1'235'814'400);
 }
 
-TEST(TaskModel, WhatDoesNotFitIsRefused) {
+TEST(TaskModel, AModelThatDoesNotFitTheTaskThrows) {
   auto config = preset_of("mnist", "paper");
   config.model.kind = "gpt2";
   EXPECT_EQ(
       message_of([&] {
         make_model(config, {784, 10});
       }),
-      "model.kind gpt2 does not fit task mnist: text is for gpt2 and llama, tables and images for mlp and resnet");
+      "model.kind gpt2 does not fit task mnist: gpt2 and llama are for text, mlp and resnet for tables and images");
   config.model.kind = "resnet";
   EXPECT_THAT(message_of([&] { make_model(config, {784, 10}); }), HasSubstr("resnet is for cifar10 and cifar100"));
   auto text = preset_of("ptb", "paper");
@@ -255,8 +252,8 @@ TEST(TaskModel, WhatDoesNotFitIsRefused) {
             "text.block is 2048, but the model reads at most model.context = 1024 tokens");
 }
 
-// The machine of this project has 24 GiB: a step that can't fit is refused, one that was seen to fit is not.
-TEST(TaskModel, AStepThatNeedsMoreThanTheMachineHasIsRefused) {
+// On 24 GiB: a step that cannot fit throws, one that was measured to fit does not.
+TEST(TaskModel, AStepThatNeedsMoreMemoryThanTheMachineHasThrows) {
   constexpr std::int64_t machine = std::int64_t{24} << 30U;
   auto config = preset_of("fineweb-edu", "paper");
   const TaskSize size{0, 128256};

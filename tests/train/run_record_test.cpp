@@ -43,7 +43,7 @@ RunRecord example() {
   return record;
 }
 
-TEST(RunRecord, ComesBackAsItWasWritten) {
+TEST(RunRecord, IsReadAsItWasWritten) {
   const Scratch scratch;
   const auto path = scratch / "run.json";
   write_run_record(path, example());
@@ -61,7 +61,7 @@ TEST(RunRecord, ComesBackAsItWasWritten) {
   EXPECT_THAT(scratch.names(), ElementsAre("run.json"));
 }
 
-TEST(RunRecord, IsThisDocument) {
+TEST(RunRecord, HasThisJson) {
   const Scratch scratch;
   auto record = example();
   record.status = RunStatus::running;
@@ -96,7 +96,7 @@ TEST(RunRecord, EveryStatusHasItsName) {
   }
 }
 
-TEST(RunRecord, TakesACommandLineOfAnyBytes) {
+TEST(RunRecord, AcceptsACommandLineOfAnyBytes) {
   const Scratch scratch;
   auto record = example();
   record.command_line = {"lehi", "\xff\xfe"};
@@ -109,7 +109,7 @@ TEST(RunRecord, NamesFileAndKeyOfEveryMissingOrWrongValue) {
   const auto path = scratch / "run.json";
   write_run_record(path, example());
   const auto document = json::parse(slurp(path));
-  const auto refused = [&](const json& changed) {
+  const auto message = [&](const json& changed) {
     spill(path, changed.dump());
     return message_of([&] { read_run_record(path); });
   };
@@ -117,46 +117,46 @@ TEST(RunRecord, NamesFileAndKeyOfEveryMissingOrWrongValue) {
     if (key == "sessions") continue;  // records of earlier versions have none
     auto changed = document;
     changed.erase(key);
-    EXPECT_THAT(refused(changed), AllOf(HasSubstr(path.string()), HasSubstr("the key '" + key + "' is missing")));
+    EXPECT_THAT(message(changed), AllOf(HasSubstr(path.string()), HasSubstr("the key '" + key + "' is missing")));
     changed[key] = json::array({1});
-    EXPECT_THAT(refused(changed), AllOf(HasSubstr(path.string()), HasSubstr("'" + key + "'"))) << key;
+    EXPECT_THAT(message(changed), AllOf(HasSubstr(path.string()), HasSubstr("'" + key + "'"))) << key;
   }
   for (const auto& [key, value] : document["host"].items()) {
     auto changed = document;
     changed["host"].erase(key);
-    EXPECT_THAT(refused(changed), AllOf(HasSubstr("'host'"), HasSubstr("the key '" + key + "' is missing")));
+    EXPECT_THAT(message(changed), AllOf(HasSubstr("'host'"), HasSubstr("the key '" + key + "' is missing")));
   }
   auto changed = document;
   changed["status"] = "sleeping";
-  EXPECT_THAT(refused(changed), HasSubstr("'status' is \"sleeping\", expected running, done"));
+  EXPECT_THAT(message(changed), HasSubstr("'status' is \"sleeping\", expected running, done"));
   changed = document;
   changed["schema"] = 2;
-  EXPECT_THAT(refused(changed), HasSubstr("'schema' is 2, this lehi reads 1"));
+  EXPECT_THAT(message(changed), HasSubstr("'schema' is 2, this lehi reads 1"));
   for (const auto& wrong : {json(3), json::array({-1}), json::array({"start"})}) {
     changed = document;
     changed["sessions"] = wrong;
-    EXPECT_THAT(refused(changed), HasSubstr("'sessions' is not a list of steps"));
+    EXPECT_THAT(message(changed), HasSubstr("'sessions' is not a list of steps"));
   }
   changed = document;
   changed.erase("sessions");
-  EXPECT_EQ(refused(changed), "");
+  EXPECT_EQ(message(changed), "");
   changed = document;
   changed["seed"] = -1;
-  EXPECT_THAT(refused(changed), HasSubstr("'seed' is -1"));
+  EXPECT_THAT(message(changed), HasSubstr("'seed' is -1"));
   changed = document;
   changed["started"] = "yesterday";
-  EXPECT_THAT(refused(changed), AllOf(HasSubstr("'started'"), HasSubstr("\"yesterday\" is not a time")));
+  EXPECT_THAT(message(changed), AllOf(HasSubstr("'started'"), HasSubstr("\"yesterday\" is not a time")));
 }
 
-TEST(RunRecord, RefusesEveryTruncationAndSurvivesEveryChangedByte) {
+TEST(RunRecord, EveryTruncationThrowsAndNoChangedByteCrashes) {
   const Scratch scratch;
   const auto path = scratch / "run.json";
   write_run_record(path, example());
-  lehi::testing::expect_every_flip_survived(path, [&] { read_run_record(path); });
+  lehi::testing::expect_no_changed_byte_crashes(path, [&] { read_run_record(path); });
   auto text = slurp(path);
-  text.pop_back();  // the file is whole without its last newline
+  text.pop_back();  // the last newline is not needed
   spill(path, text);
-  lehi::testing::expect_every_cut_refused(path, [&] { read_run_record(path); });
+  lehi::testing::expect_every_truncation_throws(path, [&] { read_run_record(path); });
 }
 
 TEST(RunRecord, TimesAreUtc) {
@@ -170,33 +170,33 @@ TEST(RunRecord, TimesAreUtc) {
   }
 }
 
-// They were cut to 32 bits, or became negative, and the record could not be read again once written.
-TEST(RunRecordFile, CountsThatNoFieldHoldsAreRefused) {
+// Earlier they were truncated to 32 bits or became negative, and the record could not be read after it was rewritten.
+TEST(RunRecordFile, CountsThatExceedTheirTypeThrow) {
   const Scratch scratch;
   write_run_record(scratch / "run.json", example());
   auto document = json::parse(slurp(scratch / "run.json"));
-  const auto said = [&](const json& changed) {
+  const auto message = [&](const json& changed) {
     spill(scratch / "run.json", changed.dump());
     return message_of([&] { read_run_record(scratch / "run.json"); });
   };
   auto cores = document;
   cores["host"]["cores"] = std::int64_t{1} << 40;
-  EXPECT_THAT(said(cores), HasSubstr("'cores' is 1099511627776"));
+  EXPECT_THAT(message(cores), HasSubstr("'cores' is 1099511627776"));
   auto sessions = document;
   sessions["sessions"] = {0, std::numeric_limits<std::uint64_t>::max()};
-  EXPECT_THAT(said(sessions), HasSubstr("'sessions' is 18446744073709551615"));
+  EXPECT_THAT(message(sessions), HasSubstr("'sessions' is 18446744073709551615"));
 }
 
-TEST(RunRecord, SaysWhereAResumedRunRoundsDifferently) {
+TEST(RunRecord, RoundingDifferencesAreNamed) {
   const auto before = example().host;
   auto now = before;
   now.cpu = "another name";
-  EXPECT_EQ(what_changes_bits(before, now), "");
+  EXPECT_EQ(rounding_differences(before, now), "");
   now.torch_threads = 1;
   now.blas_kernel = "Haswell";
-  EXPECT_EQ(what_changes_bits(before, now),
-            "the run began on a machine that rounds differently, so its last bits may differ from here on: threads: 1 "
-            "instead of 2, BLAS kernel Haswell instead of Zen");
+  EXPECT_EQ(rounding_differences(before, now),
+            "the run began on a machine that rounds differently, so its last bits may differ from here on: "
+            "threads: 1 instead of 2, BLAS kernel Haswell instead of Zen");
 }
 
 }  // namespace

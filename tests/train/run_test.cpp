@@ -1,4 +1,4 @@
-// Whole runs on a tiny table: the record, resumption to the bit, divergence, refusals.
+// Runs on a tiny table: the record, resumption with the same bits, divergence, errors.
 #include "train/run.h"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ void write_table(const std::filesystem::path& path) {
   spill(path, text);
 }
 
-/// A table, and runs on it.
+/// Runs on the table.
 class Runs : public RunFixture {
  protected:
   Runs() { write_table(scratch / "t.csv"); }
@@ -69,7 +69,7 @@ class Runs : public RunFixture {
   }
 };
 
-TEST_F(Runs, LeaveOneRecord) {
+TEST_F(Runs, WriteOneRecord) {
   const auto outcome = run(config(), "a");
   EXPECT_EQ(outcome.record.status, RunStatus::done);
   const auto record = read_run_record(scratch / "a" / "run.json");
@@ -99,7 +99,7 @@ TEST_F(Runs, FollowTorch) {
   run(setup, "a");
   const auto data = data::load_dataset({setup.task, "", "y", "", 3});
   torch::manual_seed(3);
-  torch::nn::Sequential model;  // one by one: the order of a call's arguments is anybody's
+  torch::nn::Sequential model;  // one by one: the order in which arguments are evaluated is unspecified
   model->push_back(torch::nn::Linear(6, 8));
   model->push_back(torch::nn::ReLU());
   model->push_back(torch::nn::Linear(8, 1));
@@ -139,7 +139,7 @@ TEST_F(Runs, ResumedInMidEpochHaveTheSameBits) {
   }
 }
 
-// As after a kill: the newest checkpoint is older than the newest metrics.
+// The state after a kill: the newest checkpoint is older than the newest metrics.
 TEST_F(Runs, ResumedFromAnOlderCheckpointHaveTheSameBits) {
   const auto setup = config({{"checkpoint.every", "4", ""}, {"checkpoint.keep", "20", ""}});
   run(setup, "whole");
@@ -188,7 +188,7 @@ TEST_F(Runs, StepsInsteadOfEpochsAndTheirOwnEvaluations) {
   EXPECT_THAT(steps, ElementsAre(4, 8, 10));
 }
 
-TEST_F(Runs, DivergenceIsAResult) {
+TEST_F(Runs, DivergenceIsAStatus) {
   const auto setup = config({{"optimizer.name", "sgd", ""}, {"optimizer.lr", "1e17", ""}});
   const auto outcome = run(setup, "a");
   EXPECT_EQ(outcome.record.status, RunStatus::diverged);
@@ -197,7 +197,7 @@ TEST_F(Runs, DivergenceIsAResult) {
   EXPECT_TRUE(run(setup, "a", true).was_over);
 }
 
-TEST_F(Runs, RefuseADirectoryThatIsNotTheirs) {
+TEST_F(Runs, RejectADirectoryOfAnotherRunOrOtherFiles) {
   run(config(), "a");
   const auto before = slurp(scratch / "a" / "run.json");
   EXPECT_THAT(message_of([&] { run(config(), "a"); }), HasSubstr("holds a run already; --resume"));
@@ -209,7 +209,7 @@ TEST_F(Runs, RefuseADirectoryThatIsNotTheirs) {
   std::filesystem::create_directory(scratch / "b");
   spill(scratch / "b" / "thesis.tex", "mine");
   EXPECT_THAT(message_of([&] { run(config(), "b"); }), HasSubstr("not empty and holds no run"));
-  EXPECT_THAT(message_of([&] { run(config(), "t.csv"); }), HasSubstr("is no directory"));
+  EXPECT_THAT(message_of([&] { run(config(), "t.csv"); }), HasSubstr("is not a directory"));
   auto nothing = request(config(), "c");
   nothing.config.reset();
   nothing.resume = true;
@@ -226,7 +226,7 @@ TEST_F(Runs, BadDataLeavesNoDirectory) {
   EXPECT_FALSE(std::filesystem::exists(scratch / "a"));
 }
 
-TEST_F(Runs, OneAtATimeInADirectory) {
+TEST_F(Runs, OnlyOneProcessTrainsInADirectory) {
   std::filesystem::create_directory(scratch / "a");
   const DirectoryLock lock(scratch / "a");
   EXPECT_THAT(message_of([&] { run(config(), "a"); }), HasSubstr("in use by another lehi process"));

@@ -1,4 +1,4 @@
-// Whole runs in a directory of the test's own.
+// A fixture for training runs in a temporary directory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class RunFixture : public ::testing::Test {
     return run_training(asked);
   }
 
-  /// Stops the run by a signal at its first evaluation from `step` on.
+  /// Stops the run by a signal at its first progress report of `step` or a later step.
   RunOutcome run_until(std::int64_t step, const RunConfig& config, const std::string& name) {
     auto asked = request(config, name);
     asked.resume = true;
@@ -40,7 +40,7 @@ class RunFixture : public ::testing::Test {
 
   RunOutcome run_until(std::int64_t step, RunRequest asked) {
     asked.on_progress = [step, raised = false](const RunProgress& progress) mutable {
-      // Once: a second signal ends a process at once, and a slow run reports again before it has stopped.
+      // Only once: a second signal would kill the process, and a slow run reports again before it has stopped.
       if (progress.step >= step && !std::exchange(raised, true)) std::raise(SIGTERM);
     };
     return run_training(asked);

@@ -48,7 +48,7 @@ const torch::Tensor& named(const NamedTensors& tensors, const std::string& name)
   throw std::runtime_error("no tensor " + name);
 }
 
-/// A file with this header, as it is, and so many bytes of data.
+/// Writes a file with this header and `data_bytes` zeros as data.
 void spill_header(const std::filesystem::path& path, const std::string& header, std::size_t data_bytes) {
   std::string bytes(8, '\0');
   const std::uint64_t length = header.size();
@@ -58,7 +58,7 @@ void spill_header(const std::filesystem::path& path, const std::string& header, 
 
 TEST(Safetensors, WritesTheBytesOfTheReferenceImplementation) {
   const Scratch scratch;
-  // From the format's own documentation of one float32 tensor [1, 2, 3]: 64 bytes of header, no padding needed.
+  // One float32 tensor [1, 2, 3], from the format's documentation: a header of 64 bytes, which needs no padding.
   write_safetensors(scratch / "a", {{"attn.0", torch::arange(6, torch::kFloat32).reshape({1, 2, 3})}});
   const std::string header = R"({"attn.0":{"dtype":"F32","shape":[1,2,3],"data_offsets":[0,24]}})";
   const std::string data("\0\0\0\0\0\0\x80?\0\0\0@\0\0@@\0\0\x80@\0\0\xa0@", 24);
@@ -97,7 +97,7 @@ TEST(Safetensors, KeepsEveryBitOfStridedAndDifferentiableTensors) {
   EXPECT_TRUE(same_bits(named(tensors, "nan"), nan));
 }
 
-TEST(Safetensors, SaysHowMuchItWroteAndItsChecksum) {
+TEST(Safetensors, ReturnsTheNumberAndChecksumOfTheBytes) {
   const Scratch scratch;
   OutputFile file(scratch / "a", OutputFile::Mode::create);
   const auto written = write_safetensors(file, mixed_tensors());
@@ -107,32 +107,32 @@ TEST(Safetensors, SaysHowMuchItWroteAndItsChecksum) {
   EXPECT_EQ(written.crc32c, crc32c(bytes));
 }
 
-TEST(Safetensors, RefusesToWriteWhatNobodyCouldRead) {
+TEST(Safetensors, WhatTheFormatCannotStoreThrows) {
   const Scratch scratch;
   const auto one = torch::ones(1);
-  const auto refused = [&](const NamedTensors& tensors) {
+  const auto message = [&](const NamedTensors& tensors) {
     return message_of([&] { write_safetensors(scratch / "a", tensors); });
   };
-  EXPECT_THAT(refused({{"w", one}, {"w", one}}), HasSubstr("two tensors are named 'w'"));
-  EXPECT_THAT(refused({{"__metadata__", one}}), HasSubstr("reserved"));
-  EXPECT_THAT(refused({{"c", one.to(torch::kComplexFloat)}}), AllOf(HasSubstr("'c'"), HasSubstr("ComplexFloat")));
-  EXPECT_THAT(refused({{"s", one.to_sparse()}}), HasSubstr("sparse"));
-  EXPECT_THAT(refused({{"u", torch::Tensor()}}), HasSubstr("undefined"));
-  EXPECT_THAT(refused({{"\xff", one}}), HasSubstr("UTF-8"));
+  EXPECT_THAT(message({{"w", one}, {"w", one}}), HasSubstr("two tensors are named 'w'"));
+  EXPECT_THAT(message({{"__metadata__", one}}), HasSubstr("reserved"));
+  EXPECT_THAT(message({{"c", one.to(torch::kComplexFloat)}}), AllOf(HasSubstr("'c'"), HasSubstr("ComplexFloat")));
+  EXPECT_THAT(message({{"s", one.to_sparse()}}), HasSubstr("sparse"));
+  EXPECT_THAT(message({{"u", torch::Tensor()}}), HasSubstr("undefined"));
+  EXPECT_THAT(message({{"\xff", one}}), HasSubstr("UTF-8"));
   EXPECT_TRUE(scratch.names().empty());
 }
 
-TEST(Safetensors, RefusesEveryTruncation) {
+TEST(Safetensors, EveryTruncationThrows) {
   const Scratch scratch;
   write_safetensors(scratch / "a", mixed_tensors(), kMixedMetadata);
-  lehi::testing::expect_every_cut_refused(scratch / "a", [&] { read_safetensors(scratch / "a"); });
+  lehi::testing::expect_every_truncation_throws(scratch / "a", [&] { read_safetensors(scratch / "a"); });
 }
 
-TEST(Safetensors, SurvivesEveryChangedByte) {
+TEST(Safetensors, NoChangedByteCrashes) {
   const Scratch scratch;
   write_safetensors(scratch / "a", mixed_tensors(), kMixedMetadata);
   const auto size = slurp(scratch / "a").size();
-  lehi::testing::expect_every_flip_survived(scratch / "a", [&] {
+  lehi::testing::expect_no_changed_byte_crashes(scratch / "a", [&] {
     std::size_t bytes = 0;
     for (const auto& [name, tensor] : read_safetensors(scratch / "a").tensors) bytes += tensor.nbytes();
     EXPECT_LT(bytes, size);
@@ -145,7 +145,7 @@ struct Hostile {
   const char* message;
 };
 
-TEST(Safetensors, RefusesHostileHeadersWithASentence) {
+TEST(Safetensors, HostileHeadersThrow) {
   const Scratch scratch;
   for (
       const auto& [header, data_bytes, message] : std::initializer_list<Hostile>{
@@ -158,8 +158,8 @@ TEST(Safetensors, RefusesHostileHeadersWithASentence) {
           {R"({"a":{"dtype":"F32","shape":{},"data_offsets":[0,4]}})", 4, "'shape' is not a list"},
           {R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4, "'shape' is -1"},
           {R"({"a":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}})", 4, "'shape' is 1.0"},
-          {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4, "a begin and an end"},
-          {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4, "a begin and an end"},
+          {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4, "'data_offsets' must be [begin, end]"},
+          {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4, "'data_offsets' must be [begin, end]"},
           {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4, "need 8 bytes, 'data_offsets' give 4"},
           {R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})", 0, "need too many bytes"},
           {R"({"a":{"dtype":"U8","shape":[4611686018427387904,4,0],"data_offsets":[0,0]}})", 0, "need too many bytes"},
@@ -173,8 +173,8 @@ TEST(Safetensors, RefusesHostileHeadersWithASentence) {
            6, "\"b\" begins at byte 5, expected 4"},
           {R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", 5, "its tensors take 4 bytes, the file has 5"},
           {R"({"a":{"dtype":"U8","shape":[[4]],"data_offsets":[0,4]}})", 4, "deeper than 3 levels"},
-          {R"({"__metadata__":{"a":1}})", 0, "\"a\" is not a text"},
-          {R"({"__metadata__":[]})", 0, "not an object of texts"}}) {
+          {R"({"__metadata__":{"a":1}})", 0, "\"a\" must be a string"},
+          {R"({"__metadata__":[]})", 0, "must be a JSON object with string values"}}) {
     spill_header(scratch / "a", header, data_bytes);
     const auto text = message_of([&] { read_safetensors(scratch / "a"); });
     EXPECT_THAT(text, AllOf(HasSubstr(message), HasSubstr((scratch / "a").string()))) << header;
@@ -182,13 +182,13 @@ TEST(Safetensors, RefusesHostileHeadersWithASentence) {
   }
 }
 
-TEST(Safetensors, RefusesAbsurdSizesBeforeAllocating) {
+TEST(Safetensors, AbsurdSizesThrowBeforeAllocating) {
   const Scratch scratch;
   const std::string end = "\x7f";
   spill(scratch / "a", std::string(7, '\xff') + end + "{}");
   EXPECT_THAT(message_of([&] { read_safetensors(scratch / "a"); }),
               HasSubstr("its header claims 9223372036854775807 bytes"));
-  spill(scratch / "a", std::string("\xff\xff\xff\x05\0\0\0\0{}", 10));  // 100 million bytes, nearly
+  spill(scratch / "a", std::string("\xff\xff\xff\x05\0\0\0\0{}", 10));  // almost 100 million bytes
   EXPECT_THAT(message_of([&] { read_safetensors(scratch / "a"); }), HasSubstr("the file has 2"));
   std::string ranks = "0";
   for (int i = 0; i < 40; ++i) ranks += ",0";
@@ -196,7 +196,7 @@ TEST(Safetensors, RefusesAbsurdSizesBeforeAllocating) {
   EXPECT_THAT(message_of([&] { read_safetensors(scratch / "a"); }), HasSubstr("a list of more than 32 values"));
 }
 
-TEST(Safetensors, RefusesBytesThatAreNoBool) {
+TEST(Safetensors, BytesThatAreNotBoolThrow) {
   const Scratch scratch;
   write_safetensors(scratch / "a", {{"m", torch::tensor({true})}});
   auto bytes = slurp(scratch / "a");

@@ -12,9 +12,9 @@
 #include "cli/table.h"
 #include "lehi/runtime.h"
 #include "train/evaluate.h"
-#include "train/run.h"
 #include "train/task_data.h"
 #include "train/task_model.h"
+#include "train/threads.h"
 #include "train/weight_settings.h"
 #include "train/weights.h"
 

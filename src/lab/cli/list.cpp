@@ -17,6 +17,7 @@
 #include "train/config.h"
 #include "train/task_data.h"
 #include "train/task_model.h"
+#include "train/task_presets.h"
 
 namespace lehi::cli {
 namespace {

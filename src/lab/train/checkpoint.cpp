@@ -30,7 +30,7 @@ constexpr std::string_view kPrefix = "step-";
 
 std::string directory_name(std::int64_t step) { return fmt::format("{}{:09}", kPrefix, step); }
 
-/// The step in a checkpoint's name; nothing for any other name.
+/// The step in a checkpoint's name; none for any other name.
 std::optional<std::int64_t> step_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
   std::int64_t step = 0;
@@ -39,7 +39,7 @@ std::optional<std::int64_t> step_of(const std::string& name) {
   return step;
 }
 
-/// Steps of the checkpoints in a directory, the newest first.
+/// Steps of the checkpoints in a directory, newest first.
 std::vector<std::int64_t> steps_in(const fs::path& directory) {
   std::vector<std::int64_t> steps;
   for (const auto& name : list_directory(directory)) {
@@ -49,13 +49,13 @@ std::vector<std::int64_t> steps_in(const fs::path& directory) {
   return steps;
 }
 
-json describe(const Written& written) {
+json describe(const FileChecksum& written) {
   return {{"bytes", written.bytes}, {"crc32c", fmt::format("{:08x}", written.crc32c)}};
 }
 
-Written write_tensors(const fs::path& path, const NamedTensors& tensors) {
+FileChecksum write_tensors(const fs::path& path, const NamedTensors& tensors) {
   OutputFile file(path, OutputFile::Mode::create);
-  const auto written = write_safetensors(file, tensors, {{"format", "pt"}});  // Hugging Face's tools want it
+  const auto written = write_safetensors(file, tensors, {{"format", "pt"}});  // required by Hugging Face's tools
   file.close();
   return written;
 }
@@ -68,7 +68,7 @@ void write_file(const fs::path& path, const std::string& text) {
 
 std::string checksum(const json& document) { return fmt::format("{:08x}", crc32c(to_text(document))); }
 
-/// Those of state.json. What is in `state` is its owner's to know.
+/// The keys of state.json. Those in `state` are checked by its owner.
 const json& known_keys() {
   static const json known = {{"schema", kSchema},
                              {"step", 0},
@@ -79,10 +79,11 @@ const json& known_keys() {
 
 void check_file(const fs::path& path, const json& expected) {
   InputFile file(path);
-  Written found{.bytes = file.size(), .crc32c = 0};
+  FileChecksum found{.bytes = file.size(), .crc32c = 0};
   const auto bytes = static_cast<std::uint64_t>(count_field(expected, "bytes", path.string()));
   if (found.bytes != bytes) {
-    throw FileError(fmt::format("{} has {} bytes, {} were written", path.string(), found.bytes, bytes));
+    throw FileError(
+        fmt::format("{} has {} bytes, expected {}: it was changed or truncated", path.string(), found.bytes, bytes));
   }
   std::string chunk;
   for (std::uint64_t left = bytes; left > 0; left -= chunk.size()) {
@@ -93,7 +94,7 @@ void check_file(const fs::path& path, const json& expected) {
   if (describe(found) != expected) throw FileError(fmt::format("{} changed since it was written", path.string()));
 }
 
-/// state.json, once the checkpoint's files proved to be what was written.
+/// state.json, after the sizes and checksums of all files have been checked.
 json checked_state(const fs::path& path) {
   const auto where = (path / kState).string();
   auto document = parse_json(read_text(path / kState, kLargestState), where, kLimits);
@@ -110,14 +111,14 @@ json checked_state(const fs::path& path) {
   }
   if (directory_name(count_field(document, "step", where)) != path.filename()) {
     throw FileError(
-        fmt::format("{} is of step {}, not of its directory's", where, document["step"].get<std::int64_t>()));
+        fmt::format("{} is of step {}, but its directory is of another", where, document["step"].get<std::int64_t>()));
   }
   const auto& files = object_field(document, "files", where);
   for (const char* name : {kModel, kOptimizer}) check_file(path / name, object_field(files, name, where));
   return field(document, "state", where);
 }
 
-bool is_whole(const fs::path& path) {
+bool is_valid(const fs::path& path) {
   try {
     checked_state(path);
     return true;
@@ -129,18 +130,18 @@ bool is_whole(const fs::path& path) {
 }  // namespace
 
 fs::path save_checkpoint(const fs::path& directory, std::int64_t step, const Checkpoint& checkpoint) {
-  if (step < 0) throw_invalid_argument("a checkpoint of step {} was asked for; steps are at least 0", step);
+  if (step < 0) throw_invalid_argument("a checkpoint cannot be of step {}; expected at least 0", step);
   make_directories(directory);
   const auto path = directory / directory_name(step);
-  publish_directory(path, [&](const fs::path& aside) {
+  publish_directory(path, [&](const fs::path& temporary) {
     json document = {{"schema", kSchema}, {"step", step}, {"state", checkpoint.state}};
-    document["files"][kModel] = describe(write_tensors(aside / kModel, checkpoint.model));
-    document["files"][kOptimizer] = describe(write_tensors(aside / kOptimizer, checkpoint.optimizer));
-    document = parse_json(to_text(document), "a checkpoint's state",
-                          kLimits);  // as a reader will see it, so that checksums agree
+    document["files"][kModel] = describe(write_tensors(temporary / kModel, checkpoint.model));
+    document["files"][kOptimizer] = describe(write_tensors(temporary / kOptimizer, checkpoint.optimizer));
+    // Parsed again, as a reader will parse it: the checksums then agree.
+    document = parse_json(to_text(document), "a checkpoint's state", kLimits);
     document["crc32c"] = checksum(document);
-    write_file(aside / kState, to_text(document, 2) + "\n");
-    if (!checkpoint.model_config.empty()) write_file(aside / kModelConfig, checkpoint.model_config);
+    write_file(temporary / kState, to_text(document, 2) + "\n");
+    if (!checkpoint.model_config.empty()) write_file(temporary / kModelConfig, checkpoint.model_config);
   });
   return path;
 }
@@ -172,16 +173,16 @@ NewestCheckpoint newest_valid(const fs::path& directory) {
 }
 
 void prune(const fs::path& directory, int keep) {
-  if (keep < 1) throw_invalid_argument("{} checkpoints were asked to be kept, expected at least 1", keep);
+  if (keep < 1) throw_invalid_argument("{} checkpoints cannot be kept; expected at least 1", keep);
   const auto steps = steps_in(directory);
-  bool whole_seen = false;
+  bool valid_seen = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const bool spare = i >= static_cast<std::size_t>(keep);
     const auto path = directory / directory_name(steps[i]);
-    if (spare && whole_seen) {
+    if (spare && valid_seen) {
       remove_tree(path);
-    } else if (steps.size() > static_cast<std::size_t>(keep) && !whole_seen) {
-      whole_seen = is_whole(path);
+    } else if (steps.size() > static_cast<std::size_t>(keep) && !valid_seen) {
+      valid_seen = is_valid(path);
     }
   }
 }

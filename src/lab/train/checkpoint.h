@@ -1,6 +1,6 @@
 // Checkpoints: <directory>/step-000000123/ with model.safetensors, optimizer.safetensors and state.json (and, for a
-// language model, the config.json that Hugging Face's programs want beside the weights), published as one directory.
-// state.json carries the size and CRC-32C of the two others and a checksum of itself, so any damage is found.
+// language model, the config.json that Hugging Face's programs expect beside the weights), published as one directory.
+// state.json has the size and CRC-32C of the two other files and a checksum of itself: any damage is detected.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ namespace lehi::train {
 struct Checkpoint {
   NamedTensors model;
   NamedTensors optimizer;
-  nlohmann::json state;      ///< anything; non-finite numbers would come back as null
-  std::string model_config;  ///< Hugging Face's config.json for other programs, or "": written, never read back
+  nlohmann::json state;      ///< any document; non-finite numbers become null
+  std::string model_config;  ///< Hugging Face's config.json for other programs, or ""; not read back
 };
 
-/// Saves under `step`, replacing what is there, and returns the checkpoint's directory. Creates `directory`.
+/// Saves the checkpoint of a step, replaces an existing one, and returns its directory. Creates `directory`.
 std::filesystem::path save_checkpoint(const std::filesystem::path& directory, std::int64_t step,
                                       const Checkpoint& checkpoint);
 
-/// One checkpoint's directory, checked and read; FileError where anything about it is damaged.
+/// Reads and checks a checkpoint's directory. FileError if anything in it is damaged.
 Checkpoint load_checkpoint(const std::filesystem::path& path);
 
-/// A checkpoint that is whole, but of a newer version: with keys or a schema that this one does not know. It must not
-/// be taken for a damaged one, which the run goes on without.
+/// An undamaged checkpoint of a newer version, with keys or a schema that this version does not support. It is not
+/// skipped like a damaged one: the run would continue from an older checkpoint.
 class NewerCheckpointError : public FileError {
  public:
   using FileError::FileError;
@@ -43,15 +43,15 @@ struct FoundCheckpoint {
 };
 
 struct NewestCheckpoint {
-  std::optional<FoundCheckpoint> found;  ///< none: start from the beginning
-  std::vector<std::string> damaged;      ///< newer ones that were skipped, one sentence each
+  std::optional<FoundCheckpoint> found;  ///< none: the run starts from the beginning
+  std::vector<std::string> damaged;      ///< a message for each newer one that was skipped
 };
 
-/// The newest checkpoint that is whole; NewerCheckpointError where a newer version has written it.
+/// The newest undamaged checkpoint. NewerCheckpointError if a newer version has written it.
 NewestCheckpoint newest_valid(const std::filesystem::path& directory);
 
-/// Removes all but the newest `keep` (at least 1) checkpoints. Where none of those is whole, the newest whole one stays
-/// too.
+/// Removes all but the newest `keep` (at least 1) checkpoints. If all of those are damaged, the newest undamaged one is
+/// kept too.
 void prune(const std::filesystem::path& directory, int keep);
 
 }  // namespace lehi::train

@@ -1,4 +1,4 @@
-// What the numbers of a configuration may be.
+// The allowed values of a configuration.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,11 +29,10 @@ void check(const ModelConfig& model) {
   check_one_of("model.kind", model.kind, {"mlp", "resnet", "gpt2", "llama"});
   constexpr std::int64_t largest = 1 << 20;
   const auto check_sizes = [&](std::string_view key, const std::vector<std::int64_t>& sizes) {
-    if (sizes.size() > 64) throw_invalid_argument("{} has {} entries, but may have 64", key, sizes.size());
+    if (sizes.size() > 64) throw_invalid_argument("{} has {} entries, but may have at most 64", key, sizes.size());
     for (const std::int64_t size : sizes) {
       check_at_least(key, size, 1);
-      if (size > largest)
-        throw_invalid_argument("{} has an entry of {}, but the largest may be {}", key, size, largest);
+      if (size > largest) throw_invalid_argument("{} has an entry of {}, but may be at most {}", key, size, largest);
     }
   };
   check_sizes("model.hidden", model.hidden);
@@ -60,18 +59,21 @@ void check(const TextConfig& text) {
   check_at_least("text.test_tokens", text.test_tokens, 0);
 }
 
-// The library refuses these too; here they have the names of the configuration.
+// The library checks these too; here the messages use the names of the configuration.
 void check_low_memory(const RunConfig& config) {
   const Options& optimizer = config.optimizer;
   if (!optimizer.update_during_pull_back) return;
   constexpr std::string_view why = "it changes weights before the whole gradient is known";
-  if (optimizer.clip_norm) throw_invalid_argument("train.low_memory can't be joined with optimizer.clip_norm: {}", why);
+  if (optimizer.clip_norm) {
+    throw_invalid_argument("train.low_memory cannot be combined with optimizer.clip_norm: {}", why);
+  }
   if (config.accumulate > 1) {
-    throw_invalid_argument("train.low_memory can't be joined with train.accumulate = {}: {}", config.accumulate, why);
+    throw_invalid_argument("train.low_memory cannot be combined with train.accumulate = {}: {}", config.accumulate,
+                           why);
   }
   if (optimizer.non_finite == NonFinite::record) return;
   throw_invalid_argument(
-      "train.low_memory can't be joined with optimizer.non_finite = {}, which would have to undo: choose record",
+      "train.low_memory cannot be combined with optimizer.non_finite = {}, which would have to undo updates; choose record",
       name(optimizer.non_finite));
 }
 

@@ -11,7 +11,7 @@
 namespace lehi::train {
 namespace {
 
-// Values: between TOML and the fields of a configuration.
+// TOML values to fields.
 
 [[noreturn]] void wrong_kind(const toml::node& node, std::string_view expected) {
   throw_invalid_argument("{} is not {}", shown_toml(node), expected);
@@ -19,7 +19,7 @@ namespace {
 
 void read(const toml::node& node, std::string& field) {
   const auto value = node.value_exact<std::string>();
-  if (!value) wrong_kind(node, "a text in quotes");
+  if (!value) wrong_kind(node, "a string in quotes");
   field = *value;
 }
 
@@ -48,7 +48,7 @@ void read(const toml::node& node, double& field) {
   field = *value;
 }
 
-// 0 stands for none: TOML has no null.
+// 0 means no value: TOML has no null.
 void read(const toml::node& node, std::optional<double>& field) {
   double value = 0.0;
   read(node, value);
@@ -64,6 +64,8 @@ void read(const toml::node& node, std::vector<T>& field) {
   field = std::move(values);
 }
 
+// Fields to TOML values.
+
 std::string literal(const std::string& value) { return toml_literal(value); }
 std::string literal(bool value) { return value ? "true" : "false"; }
 std::string literal(std::int64_t value) { return std::to_string(value); }
@@ -73,11 +75,13 @@ std::string literal(const std::optional<double>& value) { return literal(value.v
 
 template <class T>
 std::string literal(const std::vector<T>& values) {
-  std::vector<std::string> texts;
-  for (const T& value : values) texts.push_back(literal(value));
-  return fmt::format("[{}]", fmt::join(texts, ", "));
+  std::vector<std::string> literals;
+  literals.reserve(values.size());
+  for (const T& value : values) literals.push_back(literal(value));
+  return fmt::format("[{}]", fmt::join(literals, ", "));
 }
 
+// `access` returns the field of a configuration.
 template <class Access>
 Key key(std::string name, std::string about, Access access) {
   return {std::move(name), std::move(about),
@@ -88,7 +92,7 @@ Key key(std::string name, std::string about, Access access) {
           }};
 }
 
-// An enumeration, by its names.
+// An enumeration, written by its names.
 template <class Access, class FromName>
 Key named_key(std::string name, std::string about, Access access, FromName from_name) {
   return {std::move(name), std::move(about),
@@ -116,20 +120,19 @@ Key length_key(std::string name, std::string about, std::int64_t RunConfig::*fie
   return result;
 }
 
-// A key that does not decide the result.
+// A key that does not affect the result.
 Key no_effect(Key key) {
   key.decides_result = false;
   return key;
 }
 
-// A key that every config.toml must have, of whatever version. The others take their defaults where a file, of an older
-// version then, does not have them.
+// A key that the config.toml of every version has.
 Key required(Key key) {
   key.required = true;
   return key;
 }
 
-// What a key sets, as a function of the configuration.
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): pointers to members of members would triple the table
 #define FIELD(member) \
   [](RunConfig & config) -> auto& { return config.member; }
 
@@ -139,90 +142,90 @@ const std::vector<Key>& keys() {
   // clang-format off
   static const std::vector<Key> table = {
       required(key("task", "what to train on: a name of `lehi list tasks`, or csv:FILE", FIELD(task))),
-      no_effect(key("preset", "the file of configs/ that it started from", FIELD(preset))),
-      required(key("seed", "of the weights, the order of the rows, the probes and what is held out", FIELD(seed))),
+      no_effect(key("preset", "the file of configs/ that the configuration started from", FIELD(preset))),
+      required(key("seed", "of the weights, the order of the rows, the probes and the held-out rows", FIELD(seed))),
 
       key("data.target", "csv: the column to predict", FIELD(target)),
-      key("data.kind", "csv: regression, binary or classification; empty: by the target's type", FIELD(kind)),
-      key("data.validation", "part of the training rows held out for validation", FIELD(validation)),
+      key("data.kind", "csv: regression, binary or classification; empty: chosen by the target's type", FIELD(kind)),
+      key("data.validation", "fraction of the training rows held out for validation", FIELD(validation)),
       key("data.split", "seed of the train/test split; -1: the run's seed", FIELD(split)),
 
       key("data.augment", "images: random crops and flips", FIELD(augment)),
-      key("data.train_rows", "the first training rows only; 0: all", FIELD(train_rows)),
-      key("data.test_rows", "the first test rows only; 0: all", FIELD(test_rows)),
+      key("data.train_rows", "use only the first training rows; 0: all", FIELD(train_rows)),
+      key("data.test_rows", "use only the first test rows; 0: all", FIELD(test_rows)),
 
       key("text.tokenizer", "gpt2, llama3 or bytes", FIELD(text.tokenizer)),
-      key("text.corpus", "speeches: that text instead of the task's own files", FIELD(text.corpus)),
-      key("text.field", "of JSON Lines: where a document's text is", FIELD(text.field)),
-      key("text.block", "tokens of a row", FIELD(text.block)),
-      key("text.test", "part held out for testing where a text has no official parts", FIELD(text.test)),
-      key("text.train_tokens", "at most so many; 0: all", FIELD(text.train_tokens)),
-      key("text.test_tokens", "at most so many; 0: all", FIELD(text.test_tokens)),
+      key("text.corpus", "speeches: use that text instead of the task's own files", FIELD(text.corpus)),
+      key("text.field", "JSON Lines: the key of a document's text", FIELD(text.field)),
+      key("text.block", "tokens per row", FIELD(text.block)),
+      key("text.test", "fraction held out for testing if a text has no official split", FIELD(text.test)),
+      key("text.train_tokens", "largest number of training tokens; 0: all", FIELD(text.train_tokens)),
+      key("text.test_tokens", "largest number of test tokens; 0: all", FIELD(text.test_tokens)),
 
       key("model.kind", "mlp, resnet, gpt2 or llama", FIELD(model.kind)),
       key("model.hidden", "mlp: widths of the hidden layers", FIELD(model.hidden)),
       key("model.blocks", "resnet: blocks of each stage", FIELD(model.blocks)),
-      key("model.width", "resnet: of the first stage; gpt2, llama: of the hidden values", FIELD(model.width)),
+      key("model.width", "resnet: of the first stage; gpt2, llama: of the hidden states", FIELD(model.width)),
       key("model.layers", "gpt2, llama: number of blocks", FIELD(model.layers)),
       key("model.heads", "gpt2, llama: attention heads", FIELD(model.heads)),
       key("model.key_heads", "llama: heads of keys and values", FIELD(model.key_heads)),
       key("model.inner", "llama: width of the feed-forward part", FIELD(model.inner)),
-      key("model.context", "gpt2, llama: longest row that the model can read", FIELD(model.context)),
-      key("model.dropout", "gpt2, llama: part of the values dropped in training", FIELD(model.dropout)),
-      key("model.rotary_base", "llama: of the positions' frequencies", FIELD(model.rotary_base)),
-      key("model.rotary_factor", "llama: how much long waves are slowed down; 1: not at all", FIELD(model.rotary_factor)),
-      no_effect(key("model.recompute", "saves memory: activations are computed again in the pull-back", FIELD(model.recompute))),
-      key("model.chunk", "gpt2, llama: rows of the head and its loss at once; 0: by size", FIELD(model.chunk)),
+      key("model.context", "gpt2, llama: longest row in tokens; 0: text.block", FIELD(model.context)),
+      key("model.dropout", "gpt2, llama: dropout rate in training", FIELD(model.dropout)),
+      key("model.rotary_base", "llama: base of the rotary frequencies", FIELD(model.rotary_base)),
+      key("model.rotary_factor", "llama: divides the lowest rotary frequencies; 1: unchanged", FIELD(model.rotary_factor)),
+      no_effect(key("model.recompute", "save memory: recompute activations in the backward pass", FIELD(model.recompute))),
+      key("model.chunk", "gpt2, llama: rows per chunk of head and loss; 0: automatic", FIELD(model.chunk)),
 
       length_key("train.epochs", "passes over the training rows", &RunConfig::epochs, &RunConfig::steps),
       length_key("train.steps", "optimizer steps, instead of epochs", &RunConfig::steps, &RunConfig::epochs),
-      key("train.batch_size", "rows of a step", FIELD(batch_size)),
-      key("train.accumulate", "micro-batches that a step's rows are split into", FIELD(accumulate)),
+      key("train.batch_size", "rows per step", FIELD(batch_size)),
+      key("train.accumulate", "number of micro-batches that a step's rows are split into", FIELD(accumulate)),
       key("train.evaluate_every", "steps between evaluations; 0: at the end of every epoch", FIELD(evaluate_every)),
-      key("train.threads", "threads of a run; 0: as many as the machine gives and the model is worth", FIELD(threads)),
+      key("train.threads", "number of threads; 0: chosen by the model's size and the machine", FIELD(threads)),
       key("train.init_from", "a file of weights to start from: safetensors (one file or shards) or llm.c's .bin", FIELD(init_from)),
-      no_effect(key("train.low_memory", "update each weight during the pull-back; needs optimizer.non_finite = record", FIELD(optimizer.update_during_pull_back))),
+      no_effect(key("train.low_memory", "update each weight during the backward pass; needs optimizer.non_finite = record", FIELD(optimizer.update_during_pull_back))),
 
       named_key("rate.schedule", "constant, linear, cosine or wsd", FIELD(rate.shape), rate_shape_from_name),
-      key("rate.warmup", "first steps on which the rate rises to its value", FIELD(rate.warmup)),
-      key("rate.decay", "wsd: part of the run over which the rate falls", FIELD(rate.decay)),
-      key("rate.floor", "fraction of the rate that is left at the end", FIELD(rate.floor)),
+      key("rate.warmup", "number of first steps in which the rate rises to its value", FIELD(rate.warmup)),
+      key("rate.decay", "wsd: fraction of the run over which the rate falls", FIELD(rate.decay)),
+      key("rate.floor", "fraction of the rate at the end of the run", FIELD(rate.floor)),
 
       required(key("optimizer.name", "a name of `lehi list optimizers`", FIELD(optimizer.name))),
       required(key("optimizer.lr", "learning rate", FIELD(optimizer.group.lr))),
       key("optimizer.beta1", "decay of the momentum m", FIELD(optimizer.group.beta1)),
-      key("optimizer.beta2", "decay of the kept curvature v", FIELD(optimizer.group.beta2)),
-      key("optimizer.eps", "smallest scale that the step divides by", FIELD(optimizer.group.eps)),
+      key("optimizer.beta2", "decay of the accumulated curvature v", FIELD(optimizer.group.beta2)),
+      key("optimizer.eps", "added to the scale that the step divides by", FIELD(optimizer.group.eps)),
       key("optimizer.weight_decay", "decoupled weight decay", FIELD(optimizer.group.weight_decay)),
-      key("optimizer.momentum", "sgd and rmsprop", FIELD(optimizer.group.momentum)),
-      key("optimizer.dampening", "sgd", FIELD(optimizer.group.dampening)),
-      key("optimizer.nesterov", "sgd", FIELD(optimizer.group.nesterov)),
-      key("optimizer.momentum_decay", "nadam", FIELD(optimizer.group.momentum_decay)),
+      key("optimizer.momentum", "momentum of sgd and rmsprop", FIELD(optimizer.group.momentum)),
+      key("optimizer.dampening", "dampening of sgd", FIELD(optimizer.group.dampening)),
+      key("optimizer.nesterov", "Nesterov momentum of sgd", FIELD(optimizer.group.nesterov)),
+      key("optimizer.momentum_decay", "momentum decay of nadam", FIELD(optimizer.group.momentum_decay)),
       key("optimizer.rho", "sophia-g's clipping constant", FIELD(optimizer.group.rho)),
       key("optimizer.clip_norm", "largest global 2-norm of the gradient; 0: no clipping", FIELD(optimizer.clip_norm)),
       named_key("optimizer.non_finite", "throw (the run ends as diverged), skip or record", FIELD(optimizer.non_finite), non_finite_from_name),
       named_key("optimizer.probe", "a name of `lehi list probes`", FIELD(optimizer.recipe.probe), probe_from_name),
-      key("optimizer.refresh_every", "steps between two probes", FIELD(optimizer.recipe.schedule.every)),
-      key("optimizer.dense", "first steps that all have a probe", FIELD(optimizer.recipe.schedule.dense)),
+      key("optimizer.refresh_every", "steps from one probe to the next", FIELD(optimizer.recipe.schedule.every)),
+      key("optimizer.dense", "number of first steps that all have a probe", FIELD(optimizer.recipe.schedule.dense)),
       key("optimizer.alternate", "every second refresh uses the gradient", FIELD(optimizer.recipe.schedule.alternate)),
-      named_key("optimizer.accumulator", "how s^2 is kept", FIELD(optimizer.recipe.accumulator), accumulator_from_name),
+      named_key("optimizer.accumulator", "how s^2 is accumulated into v", FIELD(optimizer.recipe.accumulator), accumulator_from_name),
       named_key("optimizer.mix", "none, sum or max of probe and gradient", FIELD(optimizer.recipe.mix), mix_from_name),
       named_key("optimizer.rule", "how m and v become a step", FIELD(optimizer.recipe.rule), rule_from_name),
       named_key("optimizer.scale", "sqrt-n or mean", FIELD(optimizer.recipe.scale), scale_from_name),
 
       no_effect(key("checkpoint.every", "steps between checkpoints; 0: at evaluations", FIELD(checkpoint_every))),
-      no_effect(key("checkpoint.keep", "newest checkpoints that stay; 0: none are written", FIELD(keep))),
+      no_effect(key("checkpoint.keep", "number of newest checkpoints to keep; 0: write none", FIELD(keep))),
 
-      key("distributed.compress", "none; bfloat16: gradients travel between ranks with half the bytes", FIELD(distributed.compress)),
-      no_effect(key("distributed.shard_optimizer", "each rank keeps its own part of the optimizer's state only", FIELD(distributed.shard_optimizer))),
-      no_effect(key("distributed.bucket_mb", "megabytes of gradients that are summed over the ranks at once", FIELD(distributed.bucket_mb))),
+      key("distributed.compress", "none; bfloat16: send gradients between ranks with half the bytes", FIELD(distributed.compress)),
+      no_effect(key("distributed.shard_optimizer", "each rank keeps only its own part of the optimizer's state", FIELD(distributed.shard_optimizer))),
+      no_effect(key("distributed.bucket_mb", "megabytes of gradients per sum over the ranks", FIELD(distributed.bucket_mb))),
 
-      no_effect(key("judge.metric", "the number of metrics.jsonl that runs are compared by", FIELD(judge.metric))),
-      no_effect(key("judge.window", "evaluations at the end of a run that its score looks at", FIELD(judge.window))),
+      no_effect(key("judge.metric", "the metric of metrics.jsonl by which runs are compared", FIELD(judge.metric))),
+      no_effect(key("judge.window", "number of last evaluations that a run's score is computed from", FIELD(judge.window))),
       no_effect(key("judge.rates", "learning rates that a sweep tries", FIELD(judge.rates))),
       no_effect(key("judge.smoothing", "weight of the new value in a figure's moving average", FIELD(judge.smoothing))),
-      // The last one that every version has written: a file without it was cut short.
-      required(no_effect(key("judge.cut", "first evaluations that a figure leaves out", FIELD(judge.cut)))),
+      // The last key that every version writes: a file without it is truncated.
+      required(no_effect(key("judge.cut", "number of first evaluations that a figure omits", FIELD(judge.cut)))),
   };
   // clang-format on
   return table;

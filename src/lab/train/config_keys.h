@@ -1,4 +1,4 @@
-// The table of keys of a run's configuration: reads, writes, explains and compares each of them. For config.cpp.
+// The table of keys of a run's configuration: how each is read, written, described and compared. For config*.cpp.
 #pragma once
 
 #include <functional>
@@ -13,17 +13,17 @@ namespace lehi::train {
 
 struct Key {
   std::string name;
-  std::string about;
+  std::string about;  ///< the description in help texts
   std::function<void(RunConfig&, const toml::node&)> read;
-  std::function<std::string(const RunConfig&)> text;
+  std::function<std::string(const RunConfig&)> text;  ///< the value as TOML
   bool decides_result = true;
-  bool required = false;  ///< of a run's config.toml; any other key has its default where the file lacks it
+  bool required = false;  ///< in every run's config.toml; any other key that is missing there has its default
 };
 
-/// In the order of config.toml.
+/// All keys, in the order of config.toml.
 const std::vector<Key>& keys();
 
-/// Throws std::invalid_argument with the nearest name for one that there is not.
+/// Throws std::invalid_argument, which suggests the nearest name, for an unknown key.
 const Key& find_key(std::string_view name);
 
 }  // namespace lehi::train

@@ -10,7 +10,7 @@ namespace {
 
 using Table = std::array<std::array<std::uint32_t, 256>, 8>;
 
-/// Row r is the effect of a byte that r more bytes follow, so that eight bytes are eight independent look-ups.
+/// Row r is the effect of a byte that is followed by r more: eight bytes are eight independent look-ups.
 constexpr Table make_table() {
   constexpr std::uint32_t kReflectedPolynomial = 0x82f63b78;
   Table table{};

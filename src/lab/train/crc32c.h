@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli, RFC 3720 appendix B.4): the checksum of TensorBoard's event files and of our checkpoints.
+// CRC-32C (Castagnoli, RFC 3720 appendix B.4): the checksum of TensorBoard's event files and of checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace lehi::train {
 
-/// The checksum of `bytes`, or of everything so far when `before` is the checksum of what came before them.
+/// The checksum of `bytes`. With `before`, the checksum of the bytes before them, that of both together.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0);
 
 }  // namespace lehi::train

@@ -1,5 +1,5 @@
-// What is built into the program, so that it works wherever it is copied to: the files of configs/, the report page of
-// web/, the PyTorch script of bench/, and its source's revision.
+// Files that are built into the program, so that it needs none beside it: configs/, the report page of web/, the
+// PyTorch script of bench/; and the revision of its source.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace lehi::train {
 
-/// The text of a file by its name in configs/, e.g. "paper/mnist.toml", or "web/dist/report.html",
+/// A file's contents by its name: "paper/mnist.toml" for configs/paper/mnist.toml, "web/dist/report.html",
 /// "bench/torch_steps.py".
 std::optional<std::string_view> embedded_text(std::string_view name);
 
-/// The names of all of them.
+/// All names.
 std::vector<std::string_view> embedded_names();
 
-/// The commit that the program was built from; "" when it was built outside a checkout.
+/// The commit that the program was built from; "" if it was not built in a checkout.
 std::string_view source_revision();
 
 }  // namespace lehi::train

@@ -74,21 +74,21 @@ Scores evaluate(const model::Network& network, const Part& part, const Loss& los
   const bool has_classes = prediction == Prediction::binary || prediction == Prediction::classification;
   const Share rows = ranks == nullptr ? Share{0, part.size} : share_of(part.size, ranks->rank(), ranks->size());
   Sums sums;
-  std::string trouble;
+  std::string error_text;
   try {
     sums = sums_of_rows(network, part, loss, prediction, rows, on_rows);
   } catch (const NonFiniteError& error) {
     if (ranks == nullptr) throw;
-    trouble = error.what();
+    error_text = error.what();
   }
   if (ranks != nullptr) {
     const torch::Tensor totals =
-        torch::tensor({sums.loss, sums.count, sums.hits, trouble.empty() ? 0.0 : 1.0}, torch::kFloat64);
+        torch::tensor({sums.loss, sums.count, sums.hits, error_text.empty() ? 0.0 : 1.0}, torch::kFloat64);
     ranks->sum(totals);
     const double* numbers = totals.data_ptr<double>();
     sums = {numbers[0], numbers[1], numbers[2]};
     if (numbers[3] > 0.0)
-      throw NonFiniteError(trouble.empty() ? "a prediction of another rank is not finite" : trouble);
+      throw NonFiniteError(error_text.empty() ? "a prediction of another rank is not finite" : error_text);
   }
   Scores scores{.loss = sums.loss / sums.count};
   if (has_classes) scores.accuracy = 100.0 * sums.hits / static_cast<double>(part.size);

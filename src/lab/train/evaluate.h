@@ -1,4 +1,4 @@
-// What a task predicts, and what that means for training: its loss, and the numbers that an evaluation reports.
+// A task's loss, and its evaluation on a part of the data.
 #pragma once
 
 #include <torch/types.h>
@@ -14,18 +14,19 @@
 
 namespace lehi::train {
 
-/// Half the mean squared error, binary cross-entropy or cross-entropy; the last together with the network's head, where
-/// it leaves that to the loss, `chunk` rows at once (0: by size).
+/// Half the mean squared error, binary cross-entropy or cross-entropy. For next_token, cross-entropy that includes the
+/// network's head and computes `chunk` rows at a time (0: automatic).
 std::unique_ptr<Loss> loss_of(Prediction prediction, const model::Network& network, std::int64_t chunk);
 
 struct Scores {
   double loss = 0.0;
-  std::optional<double> accuracy;    ///< percent; of classes
-  std::optional<double> perplexity;  ///< exp(loss); of tokens
+  std::optional<double> accuracy;    ///< percent; for classes
+  std::optional<double> perplexity;  ///< exp(loss); for tokens
 };
 
-/// Over all rows of a part, some at a time; on_rows hears how many are done. Throws NonFiniteError when a prediction is
-/// not finite. With ranks each of them takes its part of the rows, and all get the scores.
+/// Evaluates all rows of a part, a block at a time; on_rows is called with the number of rows done. Throws
+/// NonFiniteError if a prediction is not finite. With ranks, each evaluates its share of the rows and all return the
+/// same scores.
 Scores evaluate(const model::Network& network, const Part& part, const Loss& loss, Prediction prediction,
                 const std::function<void(std::int64_t)>& on_rows = {}, Ranks* ranks = nullptr);
 

@@ -62,7 +62,7 @@ void put_float(std::string& to, unsigned field_number, float value) {
 std::string event(double wall_time, std::int64_t step) {
   std::string bytes;
   put_double(bytes, 1, wall_time);
-  if (step != 0) put_integer(bytes, 2, step);  // a zero is the default, which writers leave out
+  if (step != 0) put_integer(bytes, 2, step);  // 0 is the default, which writers omit
   return bytes;
 }
 
@@ -81,7 +81,7 @@ void put_scalars(std::string& summary, const json& object, const std::string& pr
 
 std::uint32_t masked_crc(std::string_view bytes) {
   const auto crc = crc32c(bytes);
-  return std::rotr(crc, 15) + 0xa282ead8;  // so that the checksum of data that hold checksums stays a good one
+  return std::rotr(crc, 15) + 0xa282ead8;  // TFRecord's mask, for data that contain checksums
 }
 
 std::string record(std::string_view payload) {
@@ -118,13 +118,12 @@ std::vector<std::string> event_files(const fs::path& directory) {
   return names;
 }
 
-/// A name that sorts after the existing ones, since TensorBoard reads files in that order, also when the clock went
-/// back.
+/// A name that sorts after the existing ones, even if the clock was set back: TensorBoard reads files in that order.
 fs::path new_name(const fs::path& directory) {
   using std::chrono::system_clock;
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(system_clock::now().time_since_epoch()).count();
   for (const auto& name : event_files(directory)) {
-    std::uint32_t taken = 0;  // a larger number is no time
+    std::uint32_t taken = 0;  // a larger number is not a time
     const auto* begin = name.data() + kEventsPrefix.size();
     if (std::from_chars(begin, name.data() + name.size(), taken).ec == std::errc()) {
       seconds = std::max<std::int64_t>(seconds, std::int64_t{taken} + 1);
@@ -133,7 +132,7 @@ fs::path new_name(const fs::path& directory) {
   return directory / fmt::format("{}{:010}.{}", kEventsPrefix, seconds, host_name());
 }
 
-/// Publishes a file with the past of the run, and removes the files that it replaces.
+/// Publishes a file with the given metrics and removes all other event files.
 OutputFile start(const fs::path& directory, double started, const std::vector<json>& metrics) {
   std::string bytes = opening_records(started);
   for (const auto& line : metrics) bytes += scalars_record(line, started);

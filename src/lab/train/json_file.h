@@ -1,49 +1,36 @@
-// JSON that others may have written or damaged: parsed with limits, its fields read with sentences that name file and
-// key. A `where` names the document in those sentences, e.g. "runs/a/run.json" or "runs/a/metrics.jsonl, line 3".
+// JSON files: the fields of a parsed document, with error messages that name file and key, and values in messages.
+// `where` is the document's name in messages, as for parse_json().
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "train/json_parse.h"
+
 namespace lehi::train {
 
-struct JsonLimits {
-  std::size_t depth = 32;                        ///< of nested lists and objects
-  std::size_t list_size = 10'000'000;            ///< of any one list
-  std::size_t memory = (std::size_t{60} << 20);  ///< of the document, beyond as many bytes as its text has
-};
-
-/// Throws FileError where the text is no JSON, passes a limit, or repeats a key (which a parser would silently
-/// resolve). A document of many tiny values needs twenty times the memory of its text: those are refused while they are
-/// small.
-nlohmann::json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits = {});
-
-/// One line of text; a byte that is no UTF-8 (a command line may hold any) becomes U+FFFD, a non-finite number null.
+/// A document as JSON, on one line unless `indent` is given. A byte that is not UTF-8 (a command line may contain any)
+/// becomes U+FFFD, a non-finite number null.
 std::string to_text(const nlohmann::json& document, int indent = -1);
 
-/// The bytes that a document needs in memory, roughly and rather too many.
-std::size_t memory_of(const nlohmann::json& document);
-
-/// A value from a file, fit for a sentence.
+/// A value for a message: on one line, cut off if it is long.
 std::string shown_json(const nlohmann::json& value);
 
-/// A text from a file, fit for a sentence: quoted, escaped, and cut where it is long.
+/// A string for a message: quoted, escaped, cut off if it is long.
 std::string in_quotes(std::string_view text);
 
-/// A sentence about the first key of `document` that `known`, the like of it as this version writes it, does not have:
-/// a newer version may have added it. "" where there is none. Looks into objects too, but for those that are empty
-/// there.
+/// A message about the first key of `document` that `known`, a document of this version, does not have: a newer version
+/// may have written it. "" if there is none. Objects are compared too, except those that are empty in `known`.
 std::string about_unknown_key(const nlohmann::json& document, const nlohmann::json& known, const std::string& where);
 
-/// The fields of an object; FileError where one is missing or of another kind.
+/// The fields of an object; FileError if one is missing or has another type.
 const nlohmann::json& field(const nlohmann::json& object, const char* key, const std::string& where);
 const nlohmann::json& object_field(const nlohmann::json& object, const char* key, const std::string& where);
 std::string text_field(const nlohmann::json& object, const char* key, const std::string& where);
 double number_field(const nlohmann::json& object, const char* key, const std::string& where);
-/// An integer of at least 0 that an std::int64_t holds.
+/// An integer of at least 0 that fits into std::int64_t.
 std::int64_t count_field(const nlohmann::json& object, const char* key, const std::string& where);
 
 }  // namespace lehi::train

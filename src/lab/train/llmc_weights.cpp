@@ -21,9 +21,10 @@ static_assert(std::endian::native == std::endian::little, "the format stores lit
 
 constexpr std::int32_t kMagic = 20240326;
 constexpr std::int64_t kPadding = 128;
-constexpr std::int64_t kMostLayers = 1000;  // ten times those of any; each needs a few kilobytes of names and places
+constexpr std::int64_t kMostLayers =
+    1000;  // ten times more than any model; each takes a few kilobytes of names and offsets
 constexpr std::int64_t kHeadWidth = 64;
-constexpr std::array<std::int64_t, 4> kOwnWidths = {768, 1024, 1280, 1600};
+constexpr std::array<std::int64_t, 4> kGpt2Widths = {768, 1024, 1280, 1600};
 using HeaderWords = std::array<std::int32_t, 256>;
 
 struct Gpt2Sizes {
@@ -72,7 +73,7 @@ std::vector<StoredPart> in_llmc_order(const Gpt2Sizes& sizes) {
   return parts;
 }
 
-/// In doubles, which do not overflow and are exact up to 2^53, more than any file has.
+/// In double, which does not overflow and is exact up to 2^53, more than the size of any file.
 double elements_in(const Gpt2Sizes& sizes) {
   const auto width = static_cast<double>(sizes.width);
   return width * (static_cast<double>(sizes.rows + sizes.positions) +
@@ -87,8 +88,7 @@ LlmcHeader read_llmc_header(const InputFile& file) {
   if (file.size() < sizeof(words)) bad(fmt::format("it has only {} bytes", file.size()));
   file.read_at(0, words.data(), sizeof(words));
   if (words[0] != kMagic) {
-    bad(fmt::format("it begins with {}, not with {}; files of PyTorch must be saved as .safetensors first", words[0],
-                    kMagic));
+    bad(fmt::format("it begins with {}, not with {}; save files of PyTorch as .safetensors first", words[0], kMagic));
   }
   if (words[1] != 3 && words[1] != 5) {
     bad(fmt::format("its version is {}, expected 3 (float32) or 5 (bfloat16)", words[1]));
@@ -98,7 +98,7 @@ LlmcHeader read_llmc_header(const InputFile& file) {
   const auto& sizes = header.sizes;
   if (*std::min_element(words.begin() + 2, words.begin() + 8) < 1 || sizes.layers > kMostLayers ||
       sizes.rows < sizes.vocabulary || sizes.width % sizes.heads != 0) {
-    bad(fmt::format("no model has {} positions, {} of {} tokens, {} layers, {} heads and width {}", sizes.positions,
+    bad(fmt::format("{} positions, {} of {} tokens, {} layers, {} heads and width {} are not possible", sizes.positions,
                     sizes.vocabulary, sizes.rows, sizes.layers, sizes.heads, sizes.width));
   }
   const double bytes = elements_in(sizes) * static_cast<double>(torch::elementSize(header.type)) + sizeof(words);
@@ -119,12 +119,10 @@ torch::Tensor read_part(const InputFile& file, std::uint64_t offset, const Store
 
 std::int64_t heads_in(const std::string& config, std::int64_t width, const std::string& source) {
   if (config.empty()) {
-    // GPT-2's own four models have heads of 64; of another width nobody can tell.
-    if (std::find(kOwnWidths.begin(), kOwnWidths.end(), width) != kOwnWidths.end()) return width / kHeadWidth;
-    throw FileError(
-        fmt::format("{} does not say how many heads its width of {} has; put a config.json with n_head "
-                    "beside it",
-                    source, width));
+    // OpenAI's four models have heads of width 64; the heads of another width are unknown.
+    if (std::find(kGpt2Widths.begin(), kGpt2Widths.end(), width) != kGpt2Widths.end()) return width / kHeadWidth;
+    throw FileError(fmt::format(
+        "{} has width {}, and the number of heads is unknown; put a config.json with n_head beside it", source, width));
   }
   const auto where = fmt::format("the config.json of {}", source);
   const auto heads = count_field(parse_json(config, where), "n_head", where);
@@ -159,7 +157,7 @@ Gpt2Sizes gpt2_sizes(const TensorsByName& tensors, const std::string& config, co
   return sizes;
 }
 
-/// Every tensor in its place, none left over, all of one type that the format has.
+/// Checks that exactly the expected tensors are there, all float32 or all bfloat16.
 void check_gpt2(const TensorsByName& tensors, const std::vector<StoredPart>& parts, const std::string& source) {
   const auto type = gpt2_parameter(tensors, "wte.weight", source).type;
   auto left = tensors;
@@ -170,15 +168,14 @@ void check_gpt2(const TensorsByName& tensors, const std::vector<StoredPart>& par
                                   shape_text(tensor.shape), shape_text(part.shape)));
     }
     if (tensor.type != type || (type != torch::kFloat32 && type != torch::kBFloat16)) {
-      throw FileError(
-          fmt::format("{}: '{}' has type {}; llm.c's checkpoint is all float32 or all bfloat16, so convert "
-                      "with --dtype",
-                      source, part.name, type_name(tensor.type)));
+      throw FileError(fmt::format(
+          "{}: '{}' has type {}, but llm.c's checkpoint is all float32 or all bfloat16; convert with --dtype", source,
+          part.name, type_name(tensor.type)));
     }
     left.erase(part.name);
   }
   if (left.empty()) return;
-  throw FileError(fmt::format("{} holds the tensor {}, for which llm.c's checkpoint has no place", source,
+  throw FileError(fmt::format("{} has the tensor {}, which does not exist in llm.c's checkpoints", source,
                               in_quotes(left.begin()->first)));
 }
 

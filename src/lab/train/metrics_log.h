@@ -1,5 +1,5 @@
-// metrics.jsonl: one JSON object a line, one line an evaluation, with an integer "step" that grows from line to line.
-// A line is appended by one write, so a process that dies at any moment leaves at most one torn line, at the end.
+// metrics.jsonl: one JSON object per line, one line per evaluation, with an integer "step" that increases from line to
+// line. A line is appended by one write: a killed process leaves at most one incomplete line, at the end.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace lehi::train {
 
-/// The whole lines of a log; a torn last line is left out. FileError where another line is damaged.
+/// The lines of a log without an incomplete last one. FileError if another line is damaged.
 std::vector<nlohmann::json> read_metrics(const std::filesystem::path& path);
 
 class MetricsLog {
  public:
-  /// A new, empty log; one that exists is replaced.
+  /// Creates an empty log; replaces an existing one.
   static MetricsLog create(const std::filesystem::path& path);
 
-  /// The log of a run that goes on after `step`: a torn last line and the lines of later steps are dropped, by
-  /// writing the rest aside and renaming it.
+  /// Opens the log of a run that continues after `step`. Removes an incomplete last line and the lines of later steps
+  /// by publishing a shorter file.
   static MetricsLog resume(const std::filesystem::path& path, std::int64_t step);
 
-  /// Its step must be larger than the last line's.
+  /// The step must be larger than the last line's.
   void append(const nlohmann::json& line);
 
-  /// To be called before a checkpoint is saved, so that no checkpoint outlives a power cut that its metrics do not.
+  /// To be called before a checkpoint is saved: after a power failure no checkpoint is newer than the metrics on disk.
   void sync() { file_.sync(); }
 
   /// The lines that resume() kept.

@@ -1,213 +1,79 @@
 #include "train/run.h"
 
-#include <ATen/Parallel.h>
+#include <fmt/format.h>
 
-#include <algorithm>
-#include <csignal>
-#include <limits>
-
-#include "base/clock.h"
 #include "base/failure.h"
 #include "base/signals.h"
-#include "lehi/error.h"
+#include "files/files.h"
 #include "lehi/runtime.h"
-#include "runtime/message.h"
+#include "train/broadcast_checkpoint.h"
+#include "train/found_run.h"
 #include "train/run_files.h"
-#include "train/shared_checkpoint.h"
+#include "train/run_ranks.h"
 #include "train/task_data.h"
 #include "train/task_model.h"
+#include "train/threads.h"
 #include "train/trainer.h"
+#include "train/training_loop.h"
 
 namespace lehi::train {
-
-using nlohmann::json;
-namespace fs = std::filesystem;
-
 namespace {
 
-constexpr double seconds_between_messages = 0.2;
-// Below this size a second thread is a risk: MNIST's MLP takes three quarters of the time with it on a quiet machine,
-// and more than ten times as long on one where another program keeps a core busy, since each of its short parallel
-// parts then waits for the scheduler.
-constexpr std::int64_t parameters_worth_threads = 1'000'000;
-
-RunConfig agreed_config(const RunRequest& request, const FoundRun& found) {
-  if (!found.config) {
-    if (!request.config) {
-      throw FileError(fmt::format("{} holds no run to resume: it has no config.toml", request.out.string()));
-    }
-    return *request.config;
-  }
-  if (!request.resume) {
-    throw_invalid_argument("{} holds a run already; --resume continues it, another --out starts a new one",
-                           request.out.string());
-  }
-  if (!request.config) return *found.config;
-  if (const auto text = difference(*found.config, *request.config); !text.empty()) {
-    throw FileError(fmt::format("{} holds a different run: {}; choose another --out", request.out.string(), text));
-  }
-  return *request.config;
-}
-
-class Reporter {
- public:
-  Reporter(const RunRequest& request, const Trainer& trainer)
-      : request_(request), trainer_(trainer), start_(base::seconds_now()), first_step_(trainer.steps()) {}
-
-  void report(const json* evaluation) {
-    const double time = base::seconds_now();
-    if (evaluation == nullptr && time - last_ < seconds_between_messages) return;
-    last_ = time;
-    const auto left = static_cast<double>(trainer_.total_steps() - trainer_.steps());
-    const auto taken = static_cast<double>(trainer_.steps() - first_step_);
-    request_.on_progress(
-        {.step = trainer_.steps(),
-         .total = trainer_.total_steps(),
-         .epoch = trainer_.epoch(),
-         .seconds = trainer_.totals()["seconds"],
-         .seconds_left = taken > 0.0 ? (time - start_) / taken * left : 0.0,
-         .train_loss = evaluation != nullptr ? evaluation->value("train_loss", 0.0) : trainer_.recent_train_loss(),
-         .evaluation = evaluation});
-  }
-
- private:
-  const RunRequest& request_;
-  const Trainer& trainer_;
-  double start_;
-  std::int64_t first_step_;
-  double last_ = 0.0;
-};
-
-// What the ranks agree on while a step runs: to stop after it, when one of them has been told to.
-class StopVote {
- public:
-  explicit StopVote(Ranks* ranks, const base::SignalWatch& signals) {
-    if (ranks == nullptr) return;
-    votes_ = torch::scalar_tensor(signals.received() == 0 ? 0.0 : 1.0, torch::kFloat64);
-    wait_ = ranks->begin_sum(votes_);
-  }
-
-  bool result(const base::SignalWatch& signals) const {
-    if (!wait_) return signals.received() != 0;
-    wait_();
-    return votes_.item<double>() > 0.0;
-  }
-
- private:
-  torch::Tensor votes_;
-  Ranks::Wait wait_;
-};
-
-// Rank 0's answer: its clock decides when a checkpoint is due.
-bool agreed(bool answer, Ranks* ranks) {
-  if (ranks == nullptr) return answer;
-  const torch::Tensor value = torch::scalar_tensor(answer ? 1.0 : 0.0, torch::kFloat64);
-  ranks->broadcast(value);
-  return value.item<double>() > 0.0;
-}
-
-// What a rank without a record returns.
-RunRecord bare_record(RunStatus status, const std::string& message) {
-  RunRecord record;
-  record.status = status;
-  record.message = message;
-  return record;
-}
-
-// record: none on the ranks that keep none.
-RunOutcome train_to_the_end(const RunRequest& request, const RunConfig& config, Trainer& trainer,
-                            std::optional<RunFiles>& record, const base::SignalWatch& signals) {
-  Ranks* ranks = request.ranks.get();
-  Reporter reporter(request, trainer);
-  const auto finish = [&](RunStatus status, const std::string& message) {
-    return record ? record->finish(status, message) : bare_record(status, message);
-  };
-  const auto save_checkpoint = [&] {
-    const Checkpoint checkpoint = trainer.checkpoint();
-    if (record) record->save(checkpoint);
-  };
-  bool stop = ranks == nullptr && signals.received() != 0;
-  try {
-    while (!trainer.finished() && !stop) {
-      const StopVote vote(ranks, signals);
-      trainer.step();
-      stop = vote.result(signals);
-      const bool evaluated = trainer.evaluation_due();
-      json line;
-      if (evaluated) line = trainer.evaluate();
-      const double start = base::seconds_now();
-      if (evaluated && record) record->add(line);
-      if ((evaluated || config.checkpoint_every > 0) && agreed(record && record->checkpoint_due(evaluated), ranks)) {
-        save_checkpoint();
-      }
-      if (record) reporter.report(evaluated ? &line : nullptr);
-      trainer.add_record_time(base::seconds_now() - start);
-    }
-    if (config.keep > 0 && agreed(record && record->last_checkpoint_due(), ranks)) save_checkpoint();
-  } catch (const NonFiniteError& error) {
-    return {finish(RunStatus::diverged, error.what())};
-  }
-  if (trainer.finished()) return {finish(RunStatus::done, "")};
-  const int signal = signals.received() != 0 ? signals.received() : SIGTERM;  // of another rank
-  return {finish(RunStatus::interrupted, fmt::format("stopped by signal {}", signal)), signal};
-}
-
-// A run that is over, or its configuration: rank 0's, who has the directory.
-struct Beginning {
+struct RunStart {
   RunConfig config;
-  std::optional<RunRecord> over;
+  std::optional<RunRecord> over;  ///< of a run that has ended: nothing is left to do
 };
 
-Beginning look_before(const RunRequest& request) {
-  const auto look = [&] {
-    const FoundRun found = look_at(request.out);
-    Beginning beginning{agreed_config(request, found), {}};
-    if (found.is_over()) beginning.over = found.record;
-    return beginning;
+// What to train, before anything is loaded or written. Rank 0 reads the directory; the other ranks get its answer.
+RunStart begin_run(const RunRequest& request) {
+  const auto read_directory = [&] {
+    const FoundRun found = find_run(request.out);
+    RunStart start{config_to_use(request, found), {}};
+    if (found.is_over()) start.over = found.record;
+    return start;
   };
-  if (request.ranks == nullptr) return look();
+  if (request.ranks == nullptr) return read_directory();
   auto& ranks = *request.ranks;
-  Beginning beginning;
-  if (ranks.rank() == 0) beginning = look();
-  const bool over = agreed(beginning.over.has_value(), &ranks);
-  const auto text = ranks.spread_text(ranks.rank() == 0 ? to_toml(beginning.config) : "");
-  if (ranks.rank() == 0) return beginning;
-  beginning.config = from_toml(text, "the configuration of rank 0");
-  if (over) beginning.over = bare_record(RunStatus::done, "");
-  return beginning;
+  RunStart start;
+  if (ranks.rank() == 0) start = read_directory();
+  const bool over = rank0_decides(start.over.has_value(), &ranks);
+  const auto text = ranks.spread_text(ranks.rank() == 0 ? to_toml(start.config) : "");
+  if (ranks.rank() == 0) return start;
+  start.config = from_toml(text, "the configuration of rank 0");
+  if (over) start.over = record_without_file(RunStatus::done, "");
+  return start;
 }
 
-// Of a run that could not begin, nothing stays. config.toml goes last: with it, what a kill leaves can be resumed.
-void remove_partial_run(const fs::path& out) {
-  try {
-    for (const auto& name : list_directory(out)) {
-      if (name != "config.toml") fs::remove_all(out / name);
-    }
-    fs::remove_all(out);
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): why the run could not begin is what to tell
-  }
+// Messages for the user when a run resumes from a checkpoint.
+void report_resumption(const RunRequest& request, const FoundRun& found, const runtime::Host& host,
+                       const Trainer& trainer) {
+  request.on_message(fmt::format("resuming at step {} of {}", trainer.steps(), trainer.total_steps()));
+  if (!found.record || request.ranks != nullptr) return;
+  const auto differences = rounding_differences(found.record->host, host);
+  if (!differences.empty()) request.on_message(differences);
 }
 
 RunOutcome run_rank(const RunRequest& request) {
-  Beginning beginning = look_before(request);
-  if (beginning.over) return {*beginning.over, 0, true};
-  const RunConfig& config = beginning.config;
+  const RunStart start = begin_run(request);
+  if (start.over) return {*start.over, 0, true};
+  const RunConfig& config = start.config;
   const auto& ranks = request.ranks;
   const bool keeps_record = ranks == nullptr || ranks->rank() == 0;
   const int ranks_here = ranks == nullptr ? 1 : ranks->launch().local_size;
   if (ranks != nullptr && config.distributed.compress == "bfloat16") ranks->round_sums();
 
-  const base::Activity training("train; a smaller model or batch (--batch-size) takes less");
+  const base::Activity training("train; a smaller model or batch (--batch-size) needs less");
   TaskData data = load_task(config, request.data_dir, request.on_message);
   for (const auto& notice : data.notices) request.on_message(notice);
-  check_memory(config, {data.inputs, data.outputs}, runtime::describe_host().memory_bytes / ranks_here);
+  runtime::Host host = runtime::describe_host();
+  check_memory(config, {data.inputs, data.outputs}, host.memory_bytes / ranks_here);
   Trainer trainer(config, std::move(data), ranks);
-  set_threads(config, trainer.parameter_count(), ranks_here);
+  host.torch_threads = set_threads(config, trainer.parameter_count(), ranks_here);
 
-  // Before anything is written: a signal ends the run in good order from its first file on.
+  // Before anything is written: from the first file on, a signal stops the run cleanly.
   const base::SignalWatch signals;
   std::optional<DirectoryLock> lock;
-  std::optional<RunFiles> record;
+  std::optional<RunFiles> files;
   std::optional<FoundCheckpoint> checkpoint;
   std::optional<RunRecord> over;
   FoundRun found;
@@ -216,48 +82,36 @@ RunOutcome run_rank(const RunRequest& request) {
   if (keeps_record) {
     is_new = make_directories(request.out);
     lock.emplace(request.out);
-    // What was seen before the lock may have changed since.
-    found = look_at(request.out);
+    // Again: another process may have changed the directory before it was locked.
+    found = find_run(request.out);
     if (found.is_over()) over = found.record;
   }
-  if (agreed(over.has_value(), ranks.get())) return {over.value_or(bare_record(RunStatus::done, "")), 0, true};
+  if (rank0_decides(over.has_value(), ranks.get())) {
+    return {over.value_or(record_without_file(RunStatus::done, "")), 0, true};
+  }
   try {
     if (keeps_record) {
       publish_text(request.out / "config.toml", to_toml(config));
       checkpoint = find_checkpoint(request);
     }
-    if (ranks != nullptr) share_checkpoint(checkpoint, *ranks);
+    if (ranks != nullptr) broadcast_checkpoint(checkpoint, *ranks);
     if (checkpoint) trainer.restore(std::move(checkpoint->checkpoint), checkpoint->path.string());
-    if (keeps_record) record.emplace(request, config, found, trainer, checkpoint.has_value());
-    if (checkpoint) {
-      request.on_message(fmt::format("resuming at step {} of {}", trainer.steps(), trainer.total_steps()));
-      if (found.record && ranks == nullptr) {
-        const auto other = what_changes_bits(found.record->host, runtime::describe_host());
-        if (!other.empty()) request.on_message(other);
-      }
-    }
+    if (keeps_record) files.emplace(request, config, found, host, trainer, checkpoint.has_value());
+    if (checkpoint) report_resumption(request, found, host, trainer);
     begun = true;
-    return train_to_the_end(request, config, trainer, record, signals);
+    return run_training_loop(request, config, trainer, files, signals);
   } catch (const std::exception& error) {
-    // A full disk, too little memory, a lost rank: the checkpoint that is there stays good, and run.json may still say
-    // why.
+    // A full disk, too little memory, a lost rank: existing checkpoints stay valid.
     if (keeps_record && is_new && !begun) {
       remove_partial_run(request.out);
     } else if (keeps_record) {
-      note_failure(request.out, record ? &*record : nullptr, base::one_line_message(error));
+      record_failure(request.out, files ? &*files : nullptr, base::one_line_message(error));
     }
     throw;
   }
 }
 
 }  // namespace
-
-void set_threads(const RunConfig& config, std::int64_t parameters, int ranks_here) {
-  const auto threads = config.threads > 0                      ? config.threads
-                       : parameters < parameters_worth_threads ? 1
-                                                               : std::max(1, at::get_num_threads() / ranks_here);
-  runtime::set_threads(static_cast<int>(threads));
-}
 
 RunOutcome run_training(const RunRequest& request) {
   if (request.ranks == nullptr) return run_rank(request);

@@ -1,10 +1,14 @@
-// A run with its record: the training loop around a Trainer, its directory, checkpoints, signals and resumption.
+// A training run with its record: reads or resumes the run's directory, trains, writes checkpoints, and stops cleanly
+// on SIGINT and SIGTERM. The directory:
 //
 //   config.toml       the resolved configuration
-//   run.json          what, where, how, and how it ended
-//   metrics.jsonl     one line an evaluation
+//   run.json          what ran, where, how, and how it ended
+//   metrics.jsonl     one line per evaluation
 //   events.out.*      the same for TensorBoard
 //   checkpoints/      step-000000123/, the newest ones
+//
+// The parts: found_run.h (what the directory holds before), run_files.h (what is written into it), training_loop.h,
+// run_progress.h, run_ranks.h (what several ranks agree on), threads.h.
 #pragma once
 
 #include <filesystem>
@@ -31,30 +35,26 @@ struct RunProgress {
 };
 
 struct RunRequest {
-  std::optional<RunConfig> config;  ///< none: that of the directory, which is then resumed
+  std::optional<RunConfig> config;  ///< none: resume the run in `out` with its own configuration
   std::filesystem::path out;
   std::string data_dir;
   bool resume = false;
   std::vector<std::string> command_line;
-  std::function<void(const RunProgress&)> on_progress;  ///< at every evaluation and several times a second
-  std::function<void(const std::string&)> on_message;   ///< what the user should know, one sentence each
-  /// With these this process is one of several, of which rank 0 keeps the record and the others need no directory.
+  std::function<void(const RunProgress&)> on_progress;  ///< called at every evaluation and several times a second
+  std::function<void(const std::string&)> on_message;   ///< called with messages for the user, one sentence each
+  /// Set if this process is one of several. Rank 0 writes the record; the others need no directory.
   std::shared_ptr<distributed::ProcessRanks> ranks = nullptr;
 };
 
 struct RunOutcome {
   RunRecord record;
-  int signal = 0;         ///< that interrupted it, or 0
-  bool was_over = false;  ///< it had ended before: nothing was done
+  int signal = 0;         ///< the signal that interrupted it, or 0
+  bool was_over = false;  ///< the run had ended before: nothing was done
 };
 
-/// Trains until the end, a divergence or a signal. Throws std::invalid_argument for a request that can't be served,
-/// DataError, ConfigError and FileError for files that can't be used; a directory that was not there before is then not
-/// there after. With ranks, LostRankError when one of them is gone.
+/// Trains until the end, a divergence or a signal. Throws std::invalid_argument for a request that can't be met, and
+/// DataError, ConfigError or FileError for files that can't be used; a directory that did not exist before is then
+/// removed again. With several ranks, LostRankError if one of them is lost.
 RunOutcome run_training(const RunRequest& request);
-
-/// Sets LibTorch's and BLAS's threads to train.threads; by default to one for a small model, else to the host's cores,
-/// divided over the ranks on it.
-void set_threads(const RunConfig& config, std::int64_t parameters, int ranks_here = 1);
 
 }  // namespace lehi::train

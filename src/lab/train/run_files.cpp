@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/clock.h"
 #include "files/files.h"
 #include "train/embedded.h"
@@ -19,11 +17,12 @@ constexpr double seconds_between_checkpoints = 5.0;
 
 fs::path checkpoints_of(const fs::path& out) { return out / "checkpoints"; }
 
-RunRecord new_record(const RunRequest& request, const RunConfig& config, const Trainer& trainer) {
+RunRecord new_record(const RunRequest& request, const RunConfig& config, const runtime::Host& host,
+                     const Trainer& trainer) {
   RunRecord record;
   record.git_hash = source_revision();
   record.host_name = host_name();
-  record.host = runtime::describe_host();
+  record.host = host;
   record.command_line = request.command_line;
   record.task = config.task;
   record.preset = config.preset;
@@ -38,41 +37,13 @@ RunRecord new_record(const RunRequest& request, const RunConfig& config, const T
 
 }  // namespace
 
-FoundRun look_at(const fs::path& out) {
-  std::error_code error;
-  const auto status = fs::status(out, error);
-  if (!fs::exists(status)) return {};
-  if (!fs::is_directory(status)) throw FileError(fmt::format("{} is no directory; choose another --out", out.string()));
-  FoundRun found;
-  if (fs::exists(out / "config.toml", error)) found.config = read_config(out / "config.toml");
-  if (fs::exists(out / "run.json", error)) {
-    found.record = read_run_record(out / "run.json");
-    if (!found.config) throw FileError(fmt::format("{} has a run.json but no config.toml", out.string()));
-    if (!found.is_over() && !found.record->unknown.empty()) throw FileError(found.record->unknown);
-  }
-  const auto names = list_directory(out);
-  // A process that was killed while it wrote its first file left a part of it, which goes away later.
-  if (!found.config && !std::all_of(names.begin(), names.end(), &is_leftover_name)) {
-    throw FileError(fmt::format("{} is not empty and holds no run; choose another --out", out.string()));
-  }
-  return found;
-}
-
-std::optional<FoundCheckpoint> find_checkpoint(const RunRequest& request) {
-  remove_leftovers(request.out);
-  remove_leftovers(checkpoints_of(request.out));
-  auto newest = newest_valid(checkpoints_of(request.out));
-  for (const auto& text : newest.damaged) request.on_message(text);
-  return std::move(newest.found);
-}
-
-RunFiles::RunFiles(const RunRequest& request, const RunConfig& config, const FoundRun& found, const Trainer& trainer,
-                   bool resumed)
+RunFiles::RunFiles(const RunRequest& request, const RunConfig& config, const FoundRun& found, const runtime::Host& host,
+                   const Trainer& trainer, bool resumed)
     : out_(request.out),
       config_(config),
       trainer_(trainer),
       ranks_(request.ranks.get()),
-      record_(found.record ? *found.record : new_record(request, config, trainer)),
+      record_(found.record ? *found.record : new_record(request, config, host, trainer)),
       metrics_(resumed ? MetricsLog::resume(out_ / "metrics.jsonl", trainer.steps())
                        : MetricsLog::create(out_ / "metrics.jsonl")),
       events_(out_, unix_time(record_.started, "run.json"), metrics_.kept()),
@@ -84,7 +55,7 @@ RunFiles::RunFiles(const RunRequest& request, const RunConfig& config, const Fou
   record_.message.clear();
   record_.finished.clear();
   record_.result = json::object();
-  // A run that was killed between a checkpoint and the removal of an old one has one too many.
+  // A run that was killed after it wrote a checkpoint and before it removed an old one has one too many.
   if (resumed && config_.keep > 0) prune(checkpoints_of(out_), static_cast<int>(config_.keep));
   write();
 }
@@ -131,7 +102,7 @@ RunRecord RunFiles::finish(RunStatus status, const std::string& message) {
   return record_;
 }
 
-void note_failure(const fs::path& out, RunFiles* files, const std::string& message) {
+void record_failure(const fs::path& out, RunFiles* files, const std::string& message) {
   try {
     auto record = read_run_record(out / "run.json");
     if (record.status != RunStatus::running) return;
@@ -143,7 +114,7 @@ void note_failure(const fs::path& out, RunFiles* files, const std::string& messa
     record.message = message;
     record.finished = utc_now();
     write_run_record(out / "run.json", record);
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is another failure to tell of
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the error that ended the run is reported instead
   }
 }
 

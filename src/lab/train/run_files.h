@@ -1,48 +1,32 @@
-// A run's directory: what it holds before the run, and its files while the run goes on. For run.cpp.
+// The files that a run writes into its directory while it trains.
 #pragma once
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "train/checkpoint.h"
 #include "train/events.h"
+#include "train/found_run.h"
 #include "train/metrics_log.h"
 #include "train/run.h"
 #include "train/trainer.h"
 
 namespace lehi::train {
 
-struct FoundRun {
-  std::optional<RunConfig> config;
-  std::optional<RunRecord> record;
-
-  /// Nothing is left to be done.
-  bool is_over() const {
-    return record && (record->status == RunStatus::done || record->status == RunStatus::diverged);
-  }
-};
-
-/// FileError when the directory holds something else.
-FoundRun look_at(const std::filesystem::path& out);
-
-/// The newest whole one, if any; the request's user hears of damaged ones. Half-written files are removed.
-std::optional<FoundCheckpoint> find_checkpoint(const RunRequest& request);
-
-/// The run's files while it goes on. The order of writing is what makes a resumed run complete: an evaluation's line,
-/// then a checkpoint that knows of it.
+/// run.json, metrics.jsonl, the event file and the checkpoints. An evaluation's line is written before the checkpoint
+/// of its step: a run that resumes from the checkpoint then has all lines up to it.
 class RunFiles {
  public:
-  /// Configuration and trainer must outlive it. resumed: the trainer is where a checkpoint left it.
-  RunFiles(const RunRequest& request, const RunConfig& config, const FoundRun& found, const Trainer& trainer,
-           bool resumed);
+  /// Configuration and trainer must outlive it. host: this machine. resumed: the trainer has loaded a checkpoint.
+  RunFiles(const RunRequest& request, const RunConfig& config, const FoundRun& found, const runtime::Host& host,
+           const Trainer& trainer, bool resumed);
 
-  /// An evaluation's line.
+  /// Writes the line of an evaluation.
   void add(const nlohmann::json& line);
 
   bool checkpoint_due(bool evaluated) const;
-  /// At the end of a session: the newest checkpoint is of an earlier step. A good one is not written again.
+  /// At the end of a session: whether the newest checkpoint is of an earlier step.
   bool last_checkpoint_due() const;
   void save(const Checkpoint& checkpoint);
 
@@ -60,11 +44,11 @@ class RunFiles {
   EventLog events_;
   nlohmann::json last_line_ = nlohmann::json::object();
   std::int64_t saved_step_ = -1;  ///< of the newest checkpoint that this session has read or written
-  double last_checkpoint_;        ///< on the clock of base::seconds_now()
+  double last_checkpoint_;        ///< when it was written, by base::seconds_now()
 };
 
-/// Has run.json say that the run failed, where it says that the run goes on (not where it is done), as far as that can
-/// be written. files: none where the run had not begun.
-void note_failure(const std::filesystem::path& out, RunFiles* files, const std::string& message);
+/// Writes status failed and the message to run.json if its status is running. Ignores errors: the caller already
+/// reports the failure. files: none if the run had not begun.
+void record_failure(const std::filesystem::path& out, RunFiles* files, const std::string& message);
 
 }  // namespace lehi::train

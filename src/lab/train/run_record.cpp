@@ -64,7 +64,8 @@ nlohmann::ordered_json document_of(const RunRecord& record) {
 int small_count(const json& document, const char* key, const std::string& where) {
   const auto count = count_field(document, key, where);
   if (count <= std::numeric_limits<int>::max()) return static_cast<int>(count);
-  throw FileError(fmt::format("{}: '{}' is {}, which is no such count", where, key, count));
+  throw FileError(
+      fmt::format("{}: '{}' is {}, expected at most {}", where, key, count, std::numeric_limits<int>::max()));
 }
 
 runtime::Host host_from(const json& document, const std::string& where) {
@@ -90,21 +91,22 @@ RunStatus status_from(const json& document, const std::string& where) {
                               in_quotes(text)));
 }
 
-std::vector<std::string> texts_from(const json& document, const char* key, const std::string& where) {
+std::vector<std::string> strings_from(const json& document, const char* key, const std::string& where) {
   const auto& list = field(document, key, where);
-  std::vector<std::string> texts;
+  std::vector<std::string> strings;
   if (list.is_array()) {
-    for (const auto& text : list) {
-      if (text.is_string()) texts.push_back(text.get<std::string>());
+    strings.reserve(list.size());
+    for (const auto& item : list) {
+      if (item.is_string()) strings.push_back(item.get<std::string>());
     }
   }
-  if (!list.is_array() || texts.size() != list.size()) {
-    throw FileError(fmt::format("{}: '{}' is not a list of texts", where, key));
+  if (!list.is_array() || strings.size() != list.size()) {
+    throw FileError(fmt::format("{}: '{}' is not a list of strings", where, key));
   }
-  return texts;
+  return strings;
 }
 
-// Records of earlier versions have none.
+// Empty in records of earlier versions.
 std::vector<std::int64_t> sessions_from(const json& document, const std::string& where) {
   const auto found = document.find("sessions");
   if (found == document.end()) return {};
@@ -166,14 +168,14 @@ RunRecord read_run_record(const std::filesystem::path& path) {
   const auto& host = object_field(document, "host", where);
   record.host_name = text_field(host, "name", where + ", 'host'");
   record.host = host_from(host, where + ", 'host'");
-  record.command_line = texts_from(document, "command_line", where);
+  record.command_line = strings_from(document, "command_line", where);
   record.status = status_from(document, where);
   record.message = text_field(document, "message", where);
   record.task = text_field(document, "task", where);
   record.preset = text_field(document, "preset", where);
   record.optimizer = text_field(document, "optimizer", where);
   record.lr = number_field(document, "lr", where);
-  if (!field(document, "seed", where).is_number_unsigned()) count_field(document, "seed", where);  // says why
+  if (!field(document, "seed", where).is_number_unsigned()) count_field(document, "seed", where);  // throws
   record.seed = document["seed"].get<std::uint64_t>();
   record.parameters = count_field(document, "parameters", where);
   record.started = text_field(document, "started", where);
@@ -184,13 +186,13 @@ RunRecord read_run_record(const std::filesystem::path& path) {
   }
   record.sessions = sessions_from(document, where);
   record.result = object_field(document, "result", where);
-  record.notices = texts_from(document, "notices", where);
+  record.notices = strings_from(document, "notices", where);
   static const json known = json::parse(document_of(RunRecord()).dump());
   record.unknown = about_unknown_key(document, known, where);
   return record;
 }
 
-std::string what_changes_bits(const runtime::Host& before, const runtime::Host& now) {
+std::string rounding_differences(const runtime::Host& before, const runtime::Host& now) {
   std::vector<std::string> changes;
   const auto compare = [&](std::string_view what, const auto& then, const auto& here) {
     if (then != here) changes.push_back(fmt::format("{} {} instead of {}", what, here, then));

@@ -1,4 +1,4 @@
-// Which of a batch's rows a rank takes.
+// The rows of a batch that a rank computes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ struct Share {
   std::int64_t length = 0;
 };
 
-/// Each row belongs to one rank, neighbours to the same or the next one, and no rank has two more than another.
+/// Contiguous rows, in the order of the ranks. The lengths differ by at most 1.
 constexpr Share share_of(std::int64_t rows, int rank, int size) {
   const std::int64_t first = rows * rank / size;
   return {first, rows * (rank + 1) / size - first};

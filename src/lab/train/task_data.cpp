@@ -16,7 +16,7 @@ using torch::Tensor;
 
 namespace {
 
-// Images are large once a network has widened them.
+// A network's activations for images are large.
 constexpr std::int64_t table_rows_at_once = 2048;
 constexpr std::int64_t image_rows_at_once = 200;
 constexpr std::int64_t tokens_at_once = 2048;
@@ -81,8 +81,7 @@ TaskData load_rows(const RunConfig& config, const std::string& data_dir) {
   task.notices = std::move(dataset.notices);
   const bool images = dataset.train.image.has_value();
   if (config.augment && !images) {
-    throw_invalid_argument("data.augment is for images in colour (cifar10, cifar100), which task {} does not have",
-                           config.task);
+    throw_invalid_argument("data.augment is only for colour images (cifar10, cifar100); task {} has none", config.task);
   }
   task.train = config.augment ? augmented_part(std::move(dataset.train), config.seed)
                               : part_of(std::move(dataset.train), images);

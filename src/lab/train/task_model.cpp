@@ -58,13 +58,13 @@ model::LlamaShape llama_shape(const RunConfig& config, const TaskSize& size) {
           .dropout = model.dropout};
 }
 
-// A model that can't read the task's rows is refused before anything is made.
+// Throws if the model can't read the task's rows, before anything is created.
 void check_fit(const RunConfig& config) {
   const std::string& kind = config.model.kind;
   const bool reads_tokens = kind == "gpt2" || kind == "llama";
   if (reads_tokens != is_text_task(config.task)) {
     throw_invalid_argument(
-        "model.kind {} does not fit task {}: text is for gpt2 and llama, tables and images for mlp and resnet", kind,
+        "model.kind {} does not fit task {}: gpt2 and llama are for text, mlp and resnet for tables and images", kind,
         config.task);
   }
   const bool colour = config.task == "cifar10" || config.task == "cifar100";
@@ -103,7 +103,7 @@ std::string describe_model(const RunConfig& config, const TaskSize& size) {
 std::int64_t step_bytes(const RunConfig& config, const TaskSize& size) {
   const ModelConfig& model = config.model;
   const std::int64_t weights = model::parameter_count(model_parameters(config, size));
-  // Weights and at most two moments; g and s, where they are kept whole, else those of the head.
+  // Weights and at most two moments; g and s, of all weights or, with train.low_memory, of the head only.
   const std::int64_t cotangents = config.optimizer.recipe.probe != Probe::gradient ? 2 : 1;
   std::int64_t numbers = 3 * weights;
   if (!config.optimizer.update_during_pull_back) numbers += cotangents * weights;
@@ -111,8 +111,8 @@ std::int64_t step_bytes(const RunConfig& config, const TaskSize& size) {
     if (config.optimizer.update_during_pull_back) numbers += cotangents * size.outputs * model.width;
     const std::int64_t tokens = config.batch_size / config.accumulate * config.text.block;
     const std::int64_t inner = model.kind == "gpt2" ? 4 * model.width : model.inner;
-    // What is kept of a block: six copies of the hidden values (queries, keys and values are three), the inner part
-    // once or twice, and a number a head. On the way back as much as two blocks is in use beside it.
+    // A block saves six tensors of hidden states (queries, keys and values are three), the inner values once or twice,
+    // and one value per head. The backward pass uses as much as two blocks in addition.
     const std::int64_t block = tokens * (6 * model.width + 2 * inner + model.heads);
     numbers += model.recompute ? 3 * block + model.layers * tokens * model.width : (model.layers + 2) * block;
   }

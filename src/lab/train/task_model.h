@@ -1,4 +1,4 @@
-// The network that a configuration asks for.
+// The network of a configuration.
 #pragma once
 
 #include <memory>
@@ -8,26 +8,25 @@
 
 namespace lehi::train {
 
-/// What the data decides of a model.
+/// The sizes of a model that the data determine.
 struct TaskSize {
-  std::int64_t inputs = 0;   ///< of a row, where the model asks (mlp)
-  std::int64_t outputs = 0;  ///< 1, classes, or the vocabulary
+  std::int64_t inputs = 0;   ///< values per row, for an mlp
+  std::int64_t outputs = 0;  ///< 1, number of classes, or size of the vocabulary
 };
 
-/// What the model will consist of, without making it.
+/// Names and shapes of the parameters, without creating the model.
 std::vector<model::ParameterShape> model_parameters(const RunConfig& config, const TaskSize& size);
 
-/// With the seed's weights; config.init_from is not looked at.
+/// Creates the model with random weights of the seed; does not load config.init_from.
 std::unique_ptr<model::Network> make_model(const RunConfig& config, const TaskSize& size);
 
-/// "mlp 784-50-10", "gpt2, 12 layers of 768".
+/// "mlp 784-50-10", "gpt2 12 x 768".
 std::string describe_model(const RunConfig& config, const TaskSize& size);
 
-/// Bytes that a step needs, roughly: weights, gradients, moments, and what the forward pass keeps for the pull-back.
+/// An estimate of the bytes that a step needs: weights, gradients, moments, and saved activations.
 std::int64_t step_bytes(const RunConfig& config, const TaskSize& size);
 
-/// Throws std::invalid_argument when a step needs more than `memory_bytes` (0: unknown), which would end in the
-/// kernel's killing the run.
+/// Throws std::invalid_argument if a step needs more than `memory_bytes` (0: unknown): the kernel would kill the run.
 void check_memory(const RunConfig& config, const TaskSize& size, std::int64_t memory_bytes);
 
 }  // namespace lehi::train

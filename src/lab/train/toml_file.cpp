@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLongestShown = 200;
 
-// Where the text in quotes that begins at `at` ends (after its last quote, or at the end of the line or text).
+// The end of the quoted string that begins at `at`: after its closing quote, or the end of the line or document.
 std::size_t after_quotes(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const std::string three(3, quote);
@@ -30,7 +30,7 @@ std::size_t after_quotes(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-// The line of a key with too many parts, or 0. Dots are counted between what separates keys from values.
+// The line of a key with too many parts, or 0. Counts the dots between two separators of keys and values.
 std::size_t line_of_long_key(std::string_view text) {
   std::size_t line = 1;
   std::size_t dots = 0;
@@ -95,7 +95,7 @@ std::string toml_literal(double value) {
   return text;
 }
 
-// Not by toml++ 3.3, which guesses a list's width from logarithms that it casts to unsigned, those of 0.001 too.
+// Not with toml++ 3.3's formatter, which casts negative logarithms to unsigned: undefined behaviour for 0.001.
 std::string toml_text(const toml::node& node) {
   std::string text;
   const auto add = [&text](const std::string& piece) { text += (text.size() == 1 ? "" : ", ") + piece; };

@@ -1,19 +1,14 @@
 #include "train/trainer.h"
 
-#include <chrono>
 #include <cmath>
-#include <limits>
-#include <map>
 
 #include "data/permutation.h"
 #include "lehi/error.h"
 #include "lehi/runtime.h"
 #include "runtime/message.h"
 #include "train/evaluate.h"
-#include "train/json_file.h"
 #include "train/share.h"
 #include "train/task_model.h"
-#include "train/weight_settings.h"
 #include "train/weights.h"
 
 namespace lehi::train {
@@ -23,35 +18,11 @@ using torch::Tensor;
 
 namespace {
 
-constexpr double spike = 10.0;       // the paper's limit for the largest entry of a gradient
-constexpr int steps_of_window = 10;  // of the paper's runtime table
-
-/// Adds the time it lives to a sum.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& sum) : sum_(sum) {}
-  ~Stopwatch() { sum_ += seconds(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch(Stopwatch&&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-  Stopwatch& operator=(Stopwatch&&) = delete;
-
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  double& sum_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-double total(const TimeSplit& time) { return time.batch + time.step + time.evaluate + time.record; }
-
-json to_json(const TimeSplit& time) {
-  return {{"batch", time.batch}, {"step", time.step}, {"evaluate", time.evaluate}, {"record", time.record}};
-}
+constexpr double spike = 10.0;  // the paper's limit for the largest entry of a gradient
 
 double ratio(std::int64_t a, std::int64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
 
-// A whole number where it is one: epochs.
+// A whole number as an integer: 3, not 3.0.
 json short_json(double value) {
   if (value == std::floor(value)) return static_cast<std::int64_t>(value);
   return value;
@@ -71,7 +42,7 @@ Trainer::Trainer(const RunConfig& config, TaskData data, std::shared_ptr<Ranks> 
   const Recipe& recipe = config_.optimizer.recipe;
   if (!loss_->supports(recipe.probe)) {
     throw_invalid_argument(
-        "task {} is trained with the {} loss, which has no {} probe: choose another optimizer or probe", config_.task,
+        "task {} is trained with the {} loss, which has no {} probe; choose another optimizer or probe", config_.task,
         loss_->name(), name(recipe.probe));
   }
   constexpr std::int64_t most_steps = std::int64_t{1} << 40;
@@ -95,9 +66,7 @@ bool Trainer::evaluation_due() const {
   return steps_ > 0 && (finished() || steps_ % every == 0);
 }
 
-double Trainer::recent_train_loss() const {
-  return stretch_.rows > 0.0 ? stretch_.loss / stretch_.rows : std::numeric_limits<double>::quiet_NaN();
-}
+double Trainer::recent_train_loss() const { return interval_.mean_loss(); }
 
 void Trainer::prepare_epoch(std::int64_t epoch) {
   if (epoch == ordered_epoch_) return;
@@ -105,7 +74,7 @@ void Trainer::prepare_epoch(std::int64_t epoch) {
   ordered_epoch_ = epoch;
 }
 
-// The rows at places first, first + 1, ... of the epoch's order, into buffers that live on.
+// Copies the rows first, first + 1, ... of the epoch's order.
 void Trainer::take_batch(std::int64_t first, std::int64_t rows) {
   data_.train.take(order_.narrow(0, first, rows), ordered_epoch_, inputs_, targets_);
 }
@@ -127,7 +96,7 @@ void Trainer::step() {
       const double fraction = rate_fraction(config_.rate, steps_ + 1, total_steps_);
       for (auto& group : optimizer_.param_groups()) group.options().set_lr(config_.optimizer.group.lr * fraction);
     }
-    // As many on every rank: batch normalisation has them meet.
+    // The same number on every rank: batch normalisation sums over the ranks in each micro-batch.
     const std::int64_t least = ranks_ == nullptr ? rows : std::max<std::int64_t>(1, rows / ranks_->size());
     const std::int64_t parts = std::min(config_.accumulate, least);
     RandomKey key{.seed = config_.seed,
@@ -150,29 +119,19 @@ void Trainer::step() {
     if (report.skipped && config_.optimizer.update_during_pull_back) {
       throw NonFiniteError(fmt::format("step {}: the predictions are not finite", steps_ + 1));
     }
-    stretch_.loss += report.value * static_cast<double>(rows);
-    stretch_.rows += static_cast<double>(rows);
-    stretch_.gradient = std::max(stretch_.gradient, report.gradient_inf_norm);
+    interval_.loss += report.value * static_cast<double>(rows);
+    interval_.rows += static_cast<double>(rows);
+    interval_.gradient = std::max(interval_.gradient, report.gradient_inf_norm);
     if (!(report.gradient_inf_norm <= spike)) {
-      ++stretch_.spikes;
-      ++totals_.spikes;
+      ++interval_.spikes;
+      ++run_.spikes;
     }
-    totals_.gradient = std::max(totals_.gradient, report.gradient_inf_norm);
-    totals_.forward += parts;
-    totals_.backward += parts * (report.second_pull_back ? 2 : 1);
+    run_.gradient = std::max(run_.gradient, report.gradient_inf_norm);
+    run_.forward += parts;
+    run_.backward += parts * (report.second_pull_back ? 2 : 1);
   }
   ++steps_;
-  time_window(time_.batch + time_.step - before);
-}
-
-void Trainer::time_window(double seconds) {
-  window_seconds_ += seconds;
-  if (++window_steps_ < steps_of_window) return;
-  const double average = window_seconds_ / steps_of_window;
-  totals_.fastest = totals_.fastest == 0.0 ? average : std::min(totals_.fastest, average);
-  totals_.slowest = std::max(totals_.slowest, average);
-  window_seconds_ = 0.0;
-  window_steps_ = 0;
+  step_times_.add(time_.batch + time_.step - before, run_);
 }
 
 json Trainer::evaluate() {
@@ -191,89 +150,30 @@ json Trainer::evaluate() {
   }
   line["epoch"] = short_json(ratio(steps_, steps_per_epoch_));
   line["step"] = steps_;
-  line["seconds"] = total(time_);
+  line["seconds"] = time_.total();
   line["lr"] = config_.optimizer.group.lr * rate_fraction(config_.rate, steps_, total_steps_);
   line["train_loss"] = recent_train_loss();
-  line["grad_inf_norm"] = stretch_.gradient;
-  line["spikes"] = stretch_.spikes;
-  line["forward_passes"] = totals_.forward;
-  line["backward_passes"] = totals_.backward;
+  line["grad_inf_norm"] = interval_.gradient;
+  line["spikes"] = interval_.spikes;
+  line["forward_passes"] = run_.forward;
+  line["backward_passes"] = run_.backward;
   line["peak_memory_bytes"] = runtime::peak_resident_bytes();
-  stretch_ = {};
+  interval_ = {};
   return line;
 }
 
 json Trainer::totals() const {
   return {{"steps", steps_},
           {"epochs", short_json(ratio(steps_, steps_per_epoch_))},
-          {"seconds", total(time_)},
+          {"seconds", time_.total()},
           {"split", to_json(time_)},
-          {"forward_passes", totals_.forward},
-          {"backward_passes", totals_.backward},
-          {"grad_inf_norm", totals_.gradient},
-          {"spikes", totals_.spikes},
-          {"step_seconds_min", totals_.fastest},
-          {"step_seconds_max", totals_.slowest},
+          {"forward_passes", run_.forward},
+          {"backward_passes", run_.backward},
+          {"grad_inf_norm", run_.gradient},
+          {"spikes", run_.spikes},
+          {"step_seconds_min", run_.fastest},
+          {"step_seconds_max", run_.slowest},
           {"peak_memory_bytes", runtime::peak_resident_bytes()}};
-}
-
-json Trainer::state() const {
-  return {{"steps", steps_},
-          {"stretch",
-           {{"loss", stretch_.loss},
-            {"rows", stretch_.rows},
-            {"gradient", stretch_.gradient},
-            {"spikes", stretch_.spikes}}},
-          {"totals", totals()}};
-}
-
-Checkpoint Trainer::checkpoint() const {
-  Checkpoint checkpoint;
-  for (const auto& item : model::saved_tensors(*model_))
-    checkpoint.model.emplace_back(item.key(), item.value().detach());
-  checkpoint.optimizer = optimizer_.named_state();
-  checkpoint.model_config = weight_config(config_, data_.outputs);
-  checkpoint.state = state();
-  return checkpoint;
-}
-
-void Trainer::restore(Checkpoint&& checkpoint, const std::string& where) {
-  const auto& saved = checkpoint.state;
-  if (const auto text = about_unknown_key(saved, state(), where + "/state.json"); !text.empty()) throw FileError(text);
-  const auto& stretch = object_field(saved, "stretch", where);
-  const auto& totals = object_field(saved, "totals", where);
-  const auto& split = object_field(totals, "split", where);
-  const std::int64_t steps = count_field(saved, "steps", where);
-  if (steps > total_steps_) {
-    throw FileError(fmt::format("{} is of step {}, but the run has only {}", where, steps, total_steps_));
-  }
-  std::map<std::string, Tensor> tensors(checkpoint.model.begin(), checkpoint.model.end());
-  const auto own = model::saved_tensors(*model_);
-  if (tensors.size() != own.size()) {
-    throw FileError(fmt::format("{} has {} tensors, the model {}", where, tensors.size(), own.size()));
-  }
-  for (const auto& item : own) {
-    const auto found = tensors.find(item.key());
-    if (found == tensors.end()) throw FileError(fmt::format("{} lacks the tensor {}", where, item.key()));
-    if (found->second.sizes() != item.value().sizes() || found->second.dtype() != item.value().dtype()) {
-      throw FileError(fmt::format("{}: the tensor {} has another shape or type than the model's", where, item.key()));
-    }
-  }
-  try {
-    optimizer_.load_named_state(std::move(checkpoint.optimizer));
-  } catch (const std::invalid_argument& error) {
-    throw FileError(fmt::format("{}: {}", where, error.what()));
-  }
-  const torch::NoGradGuard no_grad;
-  for (const auto& item : own) Tensor(item.value()).copy_(tensors.at(item.key()));
-  steps_ = steps;
-  stretch_ = {number_field(stretch, "loss", where), number_field(stretch, "rows", where),
-              number_field(stretch, "gradient", where), count_field(stretch, "spikes", where)};
-  totals_ = {count_field(totals, "forward_passes", where),    count_field(totals, "backward_passes", where),
-             number_field(totals, "grad_inf_norm", where),    count_field(totals, "spikes", where),
-             number_field(totals, "step_seconds_min", where), number_field(totals, "step_seconds_max", where)};
-  time_ = {number_field(split, "batch", where), number_field(split, "step", where),
-           number_field(split, "evaluate", where), number_field(split, "record", where)};
 }
 
 }  // namespace lehi::train

@@ -37,12 +37,13 @@ bool is_known_buffer(const std::string& name) {
 
 std::vector<LazyTensor> plain_parameters(const std::vector<LazyTensor>& tensors, const std::filesystem::path& file) {
   std::vector<LazyTensor> parameters;
+  parameters.reserve(tensors.size());
   std::set<std::string> names;
   for (auto tensor : tensors) {
     if (is_known_buffer(tensor.name)) continue;
     if (tensor.name.starts_with(kPrefixOfHeads)) tensor.name.erase(0, kPrefixOfHeads.size());
     if (!names.insert(tensor.name).second) {
-      throw FileError(fmt::format("{} holds the tensor {} twice, with the prefix '{}' and without; remove one",
+      throw FileError(fmt::format("{} has the tensor {} twice, with the prefix '{}' and without; remove one",
                                   file.string(), in_quotes(tensor.name), kPrefixOfHeads));
     }
     parameters.push_back(std::move(tensor));
@@ -69,10 +70,9 @@ std::vector<LazyTensor> in_type(std::vector<LazyTensor> tensors, torch::ScalarTy
       const auto after = before.to(type);
       if (const auto at = first_not_finite(after, before); at >= 0) {
         throw FileError(
-            fmt::format("{}: tensor {} holds {} at {}, which {} can't hold; convert to a type with a wider "
-                        "range",
+            fmt::format("{}: tensor {} has {} at {}, which {} can't hold; convert to a type with a wider range",
                         file.string(), in_quotes(original.name), before.view(-1)[at].item<double>(),
-                        place_text(at, original.shape), type_name(type)));
+                        coordinates_text(at, original.shape), type_name(type)));
       }
       return after;
     };
@@ -84,7 +84,8 @@ std::vector<LazyTensor> in_type(std::vector<LazyTensor> tensors, torch::ScalarTy
 std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 std::int64_t first_not_finite(const torch::Tensor& values, const torch::Tensor& before) {
-  constexpr std::int64_t kPiece = 1 << 20;  // what is computed on the way shall not need a second tensor's memory
+  // In pieces: temporaries of the whole tensor's size would double the memory.
+  constexpr std::int64_t kPiece = 1 << 20;
   const auto flat = values.reshape(-1);
   for (std::int64_t begin = 0; begin < flat.numel(); begin += kPiece) {
     auto bad = torch::isfinite(flat.slice(0, begin, begin + kPiece)).logical_not();
@@ -95,7 +96,7 @@ std::int64_t first_not_finite(const torch::Tensor& values, const torch::Tensor& 
   return -1;
 }
 
-std::string place_text(std::int64_t index, const std::vector<std::int64_t>& shape) {
+std::string coordinates_text(std::int64_t index, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> place(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0; index /= shape[axis]) place[axis] = index % shape[axis];
   return shape_text(place);

@@ -16,18 +16,18 @@ namespace {
 
 using nlohmann::json;
 
-// The key of a run's configuration and that of config.json.
-struct Translation {
+// A key of a run's configuration and its name in config.json.
+struct KeyPair {
   const char* ours;
   const char* theirs;
 };
 
-constexpr std::array gpt2_words = {Translation{"model.width", "n_embd"}, Translation{"model.layers", "n_layer"},
-                                   Translation{"model.heads", "n_head"}, Translation{"model.context", "n_positions"}};
-constexpr std::array llama_words = {
-    Translation{"model.width", "hidden_size"},         Translation{"model.layers", "num_hidden_layers"},
-    Translation{"model.heads", "num_attention_heads"}, Translation{"model.key_heads", "num_key_value_heads"},
-    Translation{"model.inner", "intermediate_size"},   Translation{"model.context", "max_position_embeddings"}};
+constexpr std::array gpt2_keys = {KeyPair{"model.width", "n_embd"}, KeyPair{"model.layers", "n_layer"},
+                                  KeyPair{"model.heads", "n_head"}, KeyPair{"model.context", "n_positions"}};
+constexpr std::array llama_keys = {
+    KeyPair{"model.width", "hidden_size"},         KeyPair{"model.layers", "num_hidden_layers"},
+    KeyPair{"model.heads", "num_attention_heads"}, KeyPair{"model.key_heads", "num_key_value_heads"},
+    KeyPair{"model.inner", "intermediate_size"},   KeyPair{"model.context", "max_position_embeddings"}};
 
 std::string tokenizer_of(std::int64_t vocabulary) {
   for (const auto& name : text::tokenizer_names()) {
@@ -46,7 +46,7 @@ std::vector<Setting> weight_settings(const std::filesystem::path& weights) {
   if (!config.is_object()) throw FileError(fmt::format("{} is not a JSON object", where));
   const auto kind = config.find("model_type");
   if (kind == config.end() || (*kind != "gpt2" && *kind != "llama")) {
-    throw FileError(fmt::format("{} is of model_type {}; lehi has gpt2 and llama", where,
+    throw FileError(fmt::format("{} has model_type {}, expected gpt2 or llama", where,
                                 kind == config.end() ? "none" : shown_json(*kind)));
   }
   std::vector<Setting> settings = {{"model.kind", kind->get<std::string>(), where}};
@@ -58,9 +58,9 @@ std::vector<Setting> weight_settings(const std::filesystem::path& weights) {
     settings.push_back({ours, found->dump(), where});
   };
   if (*kind == "gpt2") {
-    for (const auto& word : gpt2_words) add(word.ours, config, word.theirs);
+    for (const auto& key : gpt2_keys) add(key.ours, config, key.theirs);
   } else {
-    for (const auto& word : llama_words) add(word.ours, config, word.theirs);
+    for (const auto& key : llama_keys) add(key.ours, config, key.theirs);
     add("model.rotary_base", config, "rope_theta");
     const auto scaling = config.find("rope_scaling");
     if (scaling != config.end() && scaling->is_object()) {

@@ -12,15 +12,16 @@ namespace {
 
 constexpr std::uint64_t kLargestIndex = 100'000'000;
 
-/// A name, not a path: an index from elsewhere must not make us read files outside its folder.
+/// Rejects paths: a downloaded index must not make the program read files outside its directory.
 void check_shard_name(const std::string& name, const std::string& where) {
   if (name.ends_with(".safetensors") && name.find('/') == std::string::npos && name.find('\0') == std::string::npos) {
     return;
   }
-  throw FileError(fmt::format("{}: {} is no name of a .safetensors file in the same folder", where, in_quotes(name)));
+  throw FileError(
+      fmt::format("{}: {} must be the name of a .safetensors file in the same directory", where, in_quotes(name)));
 }
 
-/// Which tensors the index puts into which file.
+/// The tensors of each file, with false: not yet found in it.
 std::map<std::string, std::map<std::string, bool>> read_weight_map(const std::filesystem::path& index) {
   const auto where = index.string();
   const auto document = parse_json(read_text(index, kLargestIndex), where, {.depth = 8});
@@ -40,7 +41,7 @@ void write_one(const std::filesystem::path& path, const std::vector<LazyTensor>&
   file.close();
 }
 
-/// Consecutive tensors, as many in a file as fit.
+/// Consecutive tensors, as many per file as fit.
 std::vector<std::vector<LazyTensor>> split(const std::vector<LazyTensor>& tensors, std::uint64_t largest) {
   std::vector<std::vector<LazyTensor>> parts(1);
   std::uint64_t bytes = 0;
@@ -65,7 +66,7 @@ LazyTensors open_weight_shards(const std::filesystem::path& index) {
     for (auto& tensor : shard.tensors) {
       const auto found = expected.find(tensor.name);
       if (found == expected.end()) {
-        throw FileError(fmt::format("{} holds the tensor {}, but {} does not put it there; get all files again",
+        throw FileError(fmt::format("{} has the tensor {}, but {} does not list it there; get all files again",
                                     (index.parent_path() / name).string(), in_quotes(tensor.name), index.string()));
       }
       found->second = true;
@@ -73,7 +74,7 @@ LazyTensors open_weight_shards(const std::filesystem::path& index) {
     }
     for (const auto& [tensor, present] : expected) {
       if (present) continue;
-      throw FileError(fmt::format("{} has no tensor {}, although {} puts it there; get all files again",
+      throw FileError(fmt::format("{} has no tensor {}, but {} lists it there; get all files again",
                                   (index.parent_path() / name).string(), in_quotes(tensor), index.string()));
     }
     weights.metadata.merge(shard.metadata);
@@ -89,6 +90,7 @@ std::vector<std::string> write_weight_shards(const std::filesystem::path& folder
     return {"model.safetensors"};
   }
   std::vector<std::string> names;
+  names.reserve(parts.size() + 1);
   nlohmann::json weight_map = nlohmann::json::object();
   std::uint64_t bytes = 0;
   for (const auto& part : parts) {

@@ -26,18 +26,19 @@ std::filesystem::path weights_in(const std::filesystem::path& folder) {
     if (name.ends_with(kIndexEnding)) indices.push_back(name);
   }
   if (indices.size() == 1) return folder / indices[0];
-  throw FileError(fmt::format("the folder {} holds no model.safetensors and {} files *{}; name the file to read",
+  throw FileError(fmt::format("the directory {} has no model.safetensors and {} files *{}; name the file to read",
                               folder.string(), indices.size(), kIndexEnding));
 }
 
-/// The missing name's nearest relative in the file, for the end of a sentence.
+/// A hint for the message about a missing tensor.
 std::string closest_text(const std::string& missing, const std::vector<LazyTensor>& tensors) {
   std::vector<std::string> names;
+  names.reserve(tensors.size());
   for (const auto& tensor : tensors) {
     if (tensor.name.size() <= kLongestSensibleName) names.push_back(tensor.name);
   }
   const auto near = base::nearest_name(missing, names);
-  return near.empty() ? "no name there is like it" : fmt::format("the closest name there is {}", in_quotes(near));
+  return near.empty() ? "no name there is similar" : fmt::format("the closest name there is {}", in_quotes(near));
 }
 
 void check_shape(const std::filesystem::path& file, const LazyTensor& tensor, const torch::Tensor& parameter) {
@@ -56,8 +57,8 @@ void copy_values(const std::filesystem::path& file, const LazyTensor& tensor, to
   const auto values = tensor.read();
   const auto converted = values.to(parameter.scalar_type());
   if (const auto at = first_not_finite(converted); at >= 0) {
-    throw FileError(fmt::format("{}: '{}' holds {} at {}, expected finite numbers that {} holds", file.string(),
-                                tensor.name, values.view(-1)[at].item<double>(), place_text(at, tensor.shape),
+    throw FileError(fmt::format("{}: '{}' has {} at {}, expected finite numbers that {} can hold", file.string(),
+                                tensor.name, values.view(-1)[at].item<double>(), coordinates_text(at, tensor.shape),
                                 type_name(parameter.scalar_type())));
   }
   parameter.copy_(converted);
@@ -98,9 +99,9 @@ void load_weights(const std::filesystem::path& file, const torch::OrderedDict<st
   }
   for (const auto& tensor : tensors) {
     if (parameters.contains(tensor.name)) continue;
-    throw FileError(fmt::format("{} holds the tensor {}, which the model does not have{}", file.string(),
+    throw FileError(fmt::format("{} has the tensor {}, which the model does not have{}", file.string(),
                                 in_quotes(tensor.name),
-                                tensor.name == "lm_head.weight" ? ": it is another than the embedding" : ""));
+                                tensor.name == "lm_head.weight" ? ": it differs from the embedding" : ""));
   }
   for (const auto& parameter : parameters) copy_values(file, *by_name[parameter.key()], parameter.value());
 }

@@ -1,4 +1,4 @@
-#include "faults/ends.h"
+#include "faults/differences.h"
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ constexpr std::string_view events_prefix = "events.out.tfevents.";
 
 std::string text_of_file(const fs::path& path) { return read_text(path, largest); }
 
-/// Names relative to the directory; an events file's name holds a time and a host. Older checkpoints have no step: one
-/// may be of the moment when a signal stopped the run.
+/// Names relative to the directory, without the time and host in an event file's name and without the steps of
+/// checkpoints: one may be of the step at which a signal stopped the run.
 std::set<std::string> names_below(const fs::path& directory) {
   static const std::regex step("step-[0-9]{9}");
   std::set<std::string> names;
@@ -45,7 +45,7 @@ std::vector<json> metrics_without_times(const fs::path& run) {
   return lines;
 }
 
-/// The size is one of the whole file: every value of an event has a fixed number of bytes.
+/// The size of the event file. It does not depend on values: each has a fixed number of bytes.
 std::uintmax_t events_size(const fs::path& run) {
   for (const auto& name : list_directory(run)) {
     if (name.starts_with(events_prefix)) return fs::file_size(run / name);
@@ -63,7 +63,7 @@ void compare_checkpoints(const fs::path& reference, const fs::path& run, std::ve
     }
     auto one = without_times(json::parse(text_of_file(reference / name / "state.json")));
     auto two = without_times(json::parse(text_of_file(run / name / "state.json")));
-    one.erase("crc32c");  // of the times too
+    one.erase("crc32c");  // includes the times
     two.erase("crc32c");
     if (one != two) found.push_back(fmt::format("{} differs: {}", run.string(), json::diff(one, two).dump()));
   }
@@ -84,11 +84,11 @@ json without_times(json document) {
 }
 
 std::vector<std::string> leftovers(const fs::path& directory) {
-  static const std::regex aside(R"(.+\.tmp-\d+-\d+)");
+  static const std::regex temporary(R"(.+\.tmp-\d+-\d+)");
   std::vector<std::string> names;
   if (!fs::exists(directory)) return names;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    if (std::regex_match(entry.path().filename().string(), aside)) names.push_back(entry.path().string());
+    if (std::regex_match(entry.path().filename().string(), temporary)) names.push_back(entry.path().string());
   }
   return names;
 }

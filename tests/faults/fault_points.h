@@ -1,4 +1,4 @@
-// Which faults a test tries: all of them where LEHI_FAULTS_ALL is set (`make faults`), else a spread.
+// The faults that a test tries: all of them if LEHI_FAULTS_ALL is set (`make faults`), else a sample.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@ namespace lehi::faults {
 
 inline bool tries_all() { return std::getenv("LEHI_FAULTS_ALL") != nullptr; }
 
-/// Every operation with every kind; in a spread, `count` operations with the kinds in turn.
-inline std::vector<Fault> points(std::int64_t operations, std::int64_t count) {
+/// Every operation with every kind; in a sample, `count` evenly spaced operations with the kinds in turn.
+inline std::vector<Fault> fault_points(std::int64_t operations, std::int64_t count) {
   std::vector<Fault> faults;
   const auto kind = [](std::int64_t i) { return static_cast<Kind>(1 + i % (kinds - 1)); };
   if (tries_all()) {
@@ -27,13 +27,13 @@ inline std::vector<Fault> points(std::int64_t operations, std::int64_t count) {
   return faults;
 }
 
-/// What a process that met a fault may say: one sentence, no stack trace.
-inline void expect_said_well(const Ended& ended, const Fault& fault) {
+/// Expects one error message without a stack trace from a process with a fault.
+inline void expect_good_message(const Ended& ended, const Fault& fault) {
   const std::string shown = text_of(fault) + ", exit code " + std::to_string(ended.code) + ":\n" + ended.err;
   for (const char* trace : {"Exception raised", "terminate called", "frame #", "std::", "what()"}) {
     EXPECT_EQ(ended.err.find(trace), std::string::npos) << shown;
   }
-  if (kills(fault.kind) || ended.code == cli::done) return;
+  if (kills_process(fault.kind) || ended.code == cli::done) return;
   EXPECT_EQ(ended.code, cli::bad_input) << shown;
   EXPECT_EQ(ended.complaints().size(), 1U) << shown;
 }

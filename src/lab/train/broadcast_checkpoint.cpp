@@ -1,4 +1,4 @@
-#include "train/shared_checkpoint.h"
+#include "train/broadcast_checkpoint.h"
 
 namespace lehi::train {
 
@@ -26,7 +26,7 @@ NamedTensors tensors_of(const json& list) {
 
 }  // namespace
 
-void share_checkpoint(std::optional<FoundCheckpoint>& checkpoint, distributed::ProcessRanks& ranks) {
+void broadcast_checkpoint(std::optional<FoundCheckpoint>& checkpoint, distributed::ProcessRanks& ranks) {
   json header;
   if (checkpoint) {
     header = {{"path", checkpoint->path.string()},

@@ -1,4 +1,4 @@
-// How a run or a study that was disturbed differs from one that was left alone; the soak asks too.
+// How a run or study with faults differs from an undisturbed one. Used by the tests and the soak.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace lehi::faults {
 
-/// A document without what a clock or the machine's memory says.
+/// A document without times and memory sizes.
 nlohmann::json without_times(nlohmann::json document);
 
-/// One sentence each; empty when both runs are done and have the same bits: weights, optimizer state, metrics and
-/// record (but for times), the same files, and nothing half-written.
+/// A message for each difference; empty if both runs are done and have the same bits (weights, optimizer state, metrics
+/// and record, except times) and the same files, none of them incomplete.
 std::vector<std::string> run_differences(const std::filesystem::path& reference, const std::filesystem::path& run);
 
-/// The same for a study, its runs included.
+/// The same for a study and its runs.
 std::vector<std::string> study_differences(const std::filesystem::path& reference, const std::filesystem::path& study);
 
-/// Bytes of the files below `reference` that the other directory lacks or has otherwise, times included: worth asking
-/// where there are differences.
+/// The total size of the files below `reference` that are missing or different in the other directory. Times count as
+/// differences: useful only after the functions above have found some.
 std::uintmax_t bytes_lost(const std::filesystem::path& reference, const std::filesystem::path& directory);
 
-/// Half-written files below a directory.
+/// Temporary files below a directory.
 std::vector<std::string> leftovers(const std::filesystem::path& directory);
 
-/// run.json of every finished run of a study, by its folder: none may change any more.
+/// run.json of every finished run of a study, by its directory: these may not change any more.
 std::map<std::string, std::string> finished_runs(const std::filesystem::path& study);
 
 }  // namespace lehi::faults
