@@ -170,7 +170,7 @@ Beginning look_before(const RunRequest& request) {
   Beginning beginning;
   if (ranks.rank() == 0) beginning = look();
   const bool over = agreed(beginning.over.has_value(), &ranks);
-  const auto text = ranks.spread_text(ranks.rank() == 0 ? to_toml(beginning.config) : "");
+  const auto text = ranks.broadcast_string(ranks.rank() == 0 ? to_toml(beginning.config) : "");
   if (ranks.rank() == 0) return beginning;
   beginning.config = from_toml(text, "the configuration of rank 0");
   if (over) beginning.over = bare_record(RunStatus::done, "");
