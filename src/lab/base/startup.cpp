@@ -8,6 +8,8 @@
 #include <malloc.h>
 #endif
 
+#include "runtime/blas.h"
+
 namespace lehi::base {
 namespace {
 
