@@ -2,7 +2,8 @@
 //
 // Caveat: the published proof uses a lemma that needs m and v built from the same sequence. LEHI builds v from the
 // probe s, not from g, so the bound is proven for s = g (adam-simplified) only; for LEHI there is a counterexample
-// (docs/theory.md, and a test). The bound is vacuous where it is at least d M^2, which ||grad f||^2 can't exceed.
+// (docs/evidence/theory.md, and a test). The bound is vacuous where it is at least d M^2, which ||grad f||^2 can't
+// exceed.
 //
 // With ||g||_inf, ||s||_inf <= sqrt(M^2 - eps), an L-Lipschitz gradient, K > 1/(1-b1) steps, K~ = K - b1/(1-b1) and R
 // drawn from 1..K with probability proportional to 1 - b1^(K-k+1):

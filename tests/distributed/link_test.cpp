@@ -7,7 +7,7 @@
 namespace lehi::distributed {
 namespace {
 
-// The ring's formula of docs/scaling.md, forwards.
+// The ring's formula of docs/guides/scaling.md, forwards.
 double ring_seconds(double bytes, int ranks, const Link& link) {
   const double others = ranks - 1;
   return 2.0 * others * link.latency + 2.0 * others / ranks * bytes / link.bytes_per_second;

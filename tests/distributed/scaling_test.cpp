@@ -28,7 +28,7 @@ TEST(Scaling, PrintsATableAndWhereTheFormulaIs) {
   lehi::testing::leave_the_network();
   const auto result = cli::run_process("\"$LEHI\" scaling --nproc 2 --rounds 1");
   ASSERT_EQ(result.code, 0) << result.out;
-  for (const char* part : {"Measured with 2 ranks", "Latency of a hop", "bytes a weight", "docs/scaling.md"}) {
+  for (const char* part : {"Measured with 2 ranks", "Latency of a hop", "bytes a weight", "docs/guides/scaling.md"}) {
     EXPECT_THAT(result.out, ::testing::HasSubstr(part));
   }
 }

@@ -222,7 +222,7 @@ TEST(Bound, TheRunUnderItIsTheLibrarysAdamSimplified) {
       plain);
 }
 
-// docs/theory.md: every assumption of the theorem holds, and the run exceeds it by a factor of five.
+// docs/evidence/theory.md: every assumption of the theorem holds, and the run exceeds it by a factor of five.
 TEST(Bound, LehiWithASilentProbeExceedsIt) {
   const double eps = 1e-12;
   const BoundConstants constants = {.lr = 0.01,

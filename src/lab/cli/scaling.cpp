@@ -47,7 +47,7 @@ void print_link(int ranks, const SumTimes& times, const Link& link, double param
         {optimizer, fmt::format("{:.2g}", bytes_a_weight), fmt::format("{:.4g}", bytes_a_weight * parameters / 1e6)});
   }
   print_table(out, rows, Align::left);
-  out << "\ndocs/scaling.md has the formula for the time of a step from these numbers.\n";
+  out << "\ndocs/guides/scaling.md has the formula for the time of a step from these numbers.\n";
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ ScalingConfig parse_scaling(const Arguments& arguments) {
   config.arguments = arguments;
   CLI::App app(
       "Measures latency and bandwidth between the ranks, and prints the bytes that a step of each optimizer sums over "
-      "them. docs/scaling.md has the formula for the time of a step from these numbers.",
+      "them. docs/guides/scaling.md has the formula for the time of a step from these numbers.",
       "lehi scaling");
   app.add_option("--nproc", config.processes, "start so many ranks on this machine and measure with them")
       ->check(CLI::Range(2, 1024));

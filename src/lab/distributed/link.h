@@ -2,7 +2,7 @@
 //
 // Gloo sums in a ring: with P ranks a message makes 2 (P - 1) hops, and of B bytes each rank sends and receives
 // 2 (P - 1) / P B. So the time of a small sum gives the latency of a hop, and that of a large one the bandwidth.
-// docs/scaling.md has the time of a step that follows from both.
+// docs/guides/scaling.md has the time of a step that follows from both.
 #pragma once
 
 #include <cstdint>

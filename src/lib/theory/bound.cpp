@@ -77,7 +77,7 @@ double iterate_average(const std::vector<double>& squared_gradient_norms, double
 const char* bound_caveat() {
   return "The bound is proven for s = g only (adam-simplified): the published proof uses a lemma that needs m and v "
          "built from the same sequence, and for LEHI, whose v comes from a probe, a run that meets every assumption "
-         "exceeds it (docs/theory.md).";
+         "exceeds it (docs/evidence/theory.md).";
 }
 
 }  // namespace lehi
