@@ -1,4 +1,4 @@
-// How the program starts: the plan for OpenBLAS's kernel on many machines, and the restart, done for real on this one.
+// The plan for OpenBLAS's kernel on several machines, and a real restart on this one.
 #include "base/startup.h"
 
 #include <ATen/Parallel.h>
@@ -26,7 +26,7 @@ runtime::Host machine(const std::string& vendor, const std::string& vector_units
   return host;
 }
 
-TEST(PlanKernel, StartsAgainOnceWhereTheUserDidNotChoose) {
+TEST(PlanKernel, RestartsOnceUnlessTheUserHasChosen) {
   const auto unfit = machine("intel", "avx512", "Prescott");
   const auto first = plan_kernel(unfit, {});
   EXPECT_EQ(first.restart_with, "SkylakeX");
@@ -42,7 +42,7 @@ TEST(PlanKernel, StartsAgainOnceWhereTheUserDidNotChoose) {
   EXPECT_EQ(corrected.warning, "");
 }
 
-TEST(PlanKernel, LeavesTheUsersChoiceAloneButSaysWhenItDoesNotFit) {
+TEST(PlanKernel, KeepsTheUsersChoiceButWarnsWhenItDoesNotFit) {
   const auto slow = plan_kernel(machine("amd", "avx2", "Prescott"), {.core_type = "PRESCOTT"});
   EXPECT_EQ(slow.restart_with, "");
   EXPECT_THAT(slow.warning, HasSubstr("OPENBLAS_CORETYPE=PRESCOTT"));
@@ -61,7 +61,7 @@ TEST(PlanKernel, SaysHowToReplaceTheReferenceBlas) {
   EXPECT_THAT(plan.warning, HasSubstr("libopenblas0-openmp"));
 }
 
-TEST(PlanKernel, IsSilentWhereAllIsWell) {
+TEST(PlanKernel, IsEmptyWhereTheKernelSuitsTheCpu) {
   for (const auto& host : {machine("amd", "avx2", "Zen"), machine("intel", "avx512", "", "mkl"),
                            machine("other", "baseline", "", "unknown")}) {
     const auto plan = plan_kernel(host, {});
@@ -71,23 +71,23 @@ TEST(PlanKernel, IsSilentWhereAllIsWell) {
 }
 
 // Runs only as the restarted child of the test below.
-TEST(StartAgain, DISABLED_Child) {
+TEST(RestartProgram, DISABLED_Child) {
   EXPECT_STREQ(std::getenv("OPENBLAS_CORETYPE"), "Nehalem");
   EXPECT_STREQ(std::getenv(restarted_variable), "Nehalem");
   EXPECT_EQ(runtime::loaded_blas_kernel(), "Nehalem");
 }
 
-TEST(StartAgain, RunsTheSameProgramWithTheKernelAskedFor) {
+TEST(RestartProgram, RunsTheSameProgramWithTheKernelAskedFor) {
   if (runtime::loaded_blas() != "openblas" || runtime::describe_host().vendor == "other")
     GTEST_SKIP() << "needs OpenBLAS on x86-64";
-  // A child of this process, so that the restart replaces the child only. Every x86-64 CPU of 2008 or later runs
-  // Nehalem.
+  // In a child, since the restart replaces the process. Every x86-64 CPU since 2008 runs the Nehalem kernel.
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    std::string arguments[] = {"child", "--gtest_also_run_disabled_tests", "--gtest_filter=StartAgain.DISABLED_Child"};
+    std::string arguments[] = {"child", "--gtest_also_run_disabled_tests",
+                               "--gtest_filter=RestartProgram.DISABLED_Child"};
     char* argv[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(), nullptr};
-    start_again(argv, "Nehalem");
+    restart_program(argv, "Nehalem");
     _exit(99);
   }
   int status = 0;
@@ -96,7 +96,7 @@ TEST(StartAgain, RunsTheSameProgramWithTheKernelAskedFor) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(Prepare, GivesLibTorchTheUsableCores) {
+TEST(Prepare, SetsLibTorchsThreadsToTheUsableCores) {
   // The tests' main() has called prepare().
   if (std::getenv("OMP_NUM_THREADS") != nullptr) GTEST_SKIP() << "OMP_NUM_THREADS is the user's choice";
   EXPECT_EQ(at::get_num_threads(), runtime::describe_host().cores);

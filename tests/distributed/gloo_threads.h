@@ -1,4 +1,4 @@
-// Ranks that talk through Gloo, as threads of this process.
+// Ranks that communicate through Gloo, as threads of this process.
 #pragma once
 
 #include <ATen/Parallel.h>
@@ -33,24 +33,24 @@ inline Launch launch_at(const c10d::TCPStore& store, int rank, int size) {
           .local_size = size,
           .address = "127.0.0.1",
           .port = store.getPort(),
-          .store_runs = true};
+          .launcher_serves_store = true};
 }
 
-/// Runs `work` on every rank and throws what the first of them threw.
+/// Runs `work` on every rank and rethrows the first rank's exception.
 inline void run_gloo(int size, const std::function<void(const std::shared_ptr<ProcessRanks>&)>& work) {
   const auto store = open_server();
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      at::set_num_threads(1);  // of this one: together they have the machine
+      at::set_num_threads(1);  // of this rank: together the ranks use all cores
       std::shared_ptr<ProcessRanks> ranks;
       try {
         ranks = join(launch_at(store, rank, size), {});
         work(ranks);
       } catch (const std::exception& error) {
         errors[static_cast<std::size_t>(rank)] = std::current_exception();
-        if (ranks) ranks->give_up(error.what());  // the others would wait
+        if (ranks) ranks->give_up(error.what());  // the others would wait for it
       }
     });
   }

@@ -17,7 +17,7 @@ std::optional<Launch> launch_with(const Variables& variables) {
   });
 }
 
-std::string refusal_of(const Variables& variables) {
+std::string error_of(const Variables& variables) {
   try {
     launch_with(variables);
   } catch (const std::invalid_argument& error) {
@@ -36,7 +36,7 @@ const Variables torchrun_variables = {{"RANK", "3"},
 TEST(Launch, NoLauncherMeansOneProcess) {
   EXPECT_FALSE(launch_with({}));
   EXPECT_FALSE(launch_with({{"WORLD_SIZE", "1"}, {"RANK", "0"}}));
-  // A batch script of Slurm, which srun has not started.
+  // A batch script of Slurm that srun has not started.
   EXPECT_FALSE(launch_with({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_JOB_ID", "7"}}));
 }
 
@@ -53,9 +53,9 @@ TEST(Launch, ReadsTorchrunsVariables) {
   EXPECT_EQ(launch->local_size, 2);
   EXPECT_EQ(launch->address, "node1");
   EXPECT_EQ(launch->port, 29501);
-  EXPECT_TRUE(launch->store_runs);
+  EXPECT_TRUE(launch->launcher_serves_store);
   EXPECT_EQ(launch->attempt, 2);
-  EXPECT_FALSE(launch_with(torchrun_variables)->store_runs);
+  EXPECT_FALSE(launch_with(torchrun_variables)->launcher_serves_store);
 }
 
 TEST(Launch, ReadsOpenMpisVariables) {
@@ -69,10 +69,10 @@ TEST(Launch, ReadsOpenMpisVariables) {
   EXPECT_EQ(launch->rank, 1);
   EXPECT_EQ(launch->address, "127.0.0.1");
   EXPECT_GE(launch->port, 20000);
-  EXPECT_FALSE(launch->store_runs);
+  EXPECT_FALSE(launch->launcher_serves_store);
   auto several_hosts = variables;
   several_hosts["OMPI_COMM_WORLD_LOCAL_SIZE"] = "1";
-  EXPECT_THAT(refusal_of(several_hosts), testing::HasSubstr("set MASTER_ADDR to rank 0's host"));
+  EXPECT_THAT(error_of(several_hosts), testing::HasSubstr("set MASTER_ADDR to rank 0's host"));
   several_hosts["MASTER_ADDR"] = "10.0.0.1";
   EXPECT_EQ(launch_with(several_hosts)->address, "10.0.0.1");
 }
@@ -102,7 +102,7 @@ TEST(Launch, FindsTheFirstHostOfSlurmsShortForm) {
   EXPECT_EQ(first_host("n[7"), "n7");
 }
 
-TEST(Launch, RefusesWhatMakesNoSense) {
+TEST(Launch, NamesAnInvalidVariable) {
   const auto with = [](const std::string& name, const std::string& value) {
     auto variables = torchrun_variables;
     if (value.empty()) {
@@ -110,13 +110,13 @@ TEST(Launch, RefusesWhatMakesNoSense) {
     } else {
       variables[name] = value;
     }
-    return refusal_of(variables);
+    return error_of(variables);
   };
-  EXPECT_THAT(with("RANK", "4"), testing::HasSubstr("RANK is '4'; expected a whole number from 0 to 3"));
-  EXPECT_THAT(with("RANK", ""), testing::HasSubstr("no RANK"));
+  EXPECT_THAT(with("RANK", "4"), testing::HasSubstr("RANK is '4'; expected an integer from 0 to 3"));
+  EXPECT_THAT(with("RANK", ""), testing::HasSubstr("WORLD_SIZE is set, but RANK is not"));
   EXPECT_THAT(with("WORLD_SIZE", "two"), testing::HasSubstr("WORLD_SIZE is 'two'"));
   EXPECT_THAT(with("MASTER_PORT", "0"), testing::HasSubstr("MASTER_PORT is '0'"));
-  EXPECT_THAT(with("MASTER_PORT", ""), testing::HasSubstr("no MASTER_PORT"));
+  EXPECT_THAT(with("MASTER_PORT", ""), testing::HasSubstr("WORLD_SIZE is set, but MASTER_PORT is not"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Several ranks train a model as one process with all rows does, in float64: the MLP, a ResNet with batch normalisation
-// over all ranks' rows, and GPT-2 with dropout, each with a last batch that has fewer rows than there are ranks.
+// Several ranks train a model to the weights that one process with all rows gets, in float64: the MLP, a ResNet with
+// batch normalisation over all ranks' rows, and GPT-2 with dropout, each with a last batch of fewer rows than ranks.
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ Tensor normal(std::vector<std::int64_t> sizes) {
   return torch::randn(sizes, at::detail::createCPUGenerator(5), torch::dtype(torch::kFloat64));
 }
 
-Tensor whole_numbers(std::int64_t end, std::vector<std::int64_t> sizes) {
+Tensor random_integers(std::int64_t end, std::vector<std::int64_t> sizes) {
   return torch::randint(end, sizes, at::detail::createCPUGenerator(6), torch::dtype(torch::kInt64));
 }
 
@@ -45,7 +45,7 @@ Setting mlp_setting() {
             return std::make_unique<model::Mlp>(std::vector<std::int64_t>{6, 16, 3}, 1, torch::kFloat64);
           },
           normal({257, 6}),
-          whole_numbers(3, {257}),
+          random_integers(3, {257}),
           128,
           50};
 }
@@ -56,7 +56,7 @@ Setting resnet_setting() {
             return model::make_resnet({.classes = 3, .width = 4, .blocks = {1, 1}}, 1, false, torch::kFloat64);
           },
           normal({13, 3, 6, 6}),
-          whole_numbers(3, {13}),
+          random_integers(3, {13}),
           6,
           20};
 }
@@ -68,8 +68,8 @@ Setting gpt2_setting() {
                 {.vocabulary = 11, .context = 5, .width = 8, .layers = 2, .heads = 2, .dropout = 0.2}, 1, false,
                 torch::kFloat64);
           },
-          whole_numbers(11, {9, 5}),
-          whole_numbers(11, {9, 5}),
+          random_integers(11, {9, 5}),
+          random_integers(11, {9, 5}),
           4,
           20};
 }
@@ -117,36 +117,36 @@ Trained train(const Setting& setting, const Options& options, const std::shared_
   return result;
 }
 
-void expect_one_training(const Setting& setting, const std::vector<int>& sizes = {2, 3}) {
+void expect_weights_of_one_process(const Setting& setting, const std::vector<int>& sizes = {2, 3}) {
   for (const char* name : {"lehi", "lehibrid", "lehi-gn", "adamw", "sophia-g"}) {
     Options options = preset(name);
     options.group.lr = 1e-3;
-    options.group.eps = std::max(options.group.eps, 1e-6);  // rounding near 0 / 0 is no difference between trainings
+    options.group.eps = std::max(options.group.eps, 1e-6);  // near 0 / 0 rounding would decide
     const Trained alone = train(setting, options, nullptr);
     for (const int size : sizes) {
       SCOPED_TRACE(setting.name + ", " + name + ", " + std::to_string(size) + " ranks");
-      std::vector<Trained> whole(static_cast<std::size_t>(size));
-      std::vector<Trained> divided(whole.size());
+      std::vector<Trained> plain(static_cast<std::size_t>(size));
+      std::vector<Trained> sharded(plain.size());
       const auto at = [](const auto& ranks) { return static_cast<std::size_t>(ranks->rank()); };
       run_gloo(size, [&](const auto& ranks) {
-        whole[at(ranks)] = train(setting, options, ranks);
-        divided[at(ranks)] = train(setting, options, ranks, {.shard_state = true});
+        plain[at(ranks)] = train(setting, options, ranks);
+        sharded[at(ranks)] = train(setting, options, ranks, {.shard_state = true});
       });
-      EXPECT_LE(relative_difference(whole[0].weights, alone.weights), 1e-12);
-      EXPECT_LE(relative_difference(whole[0].buffers, alone.buffers), 1e-12);
-      EXPECT_NEAR(whole[0].value, alone.value, 1e-11);
-      for (const Trained& rank : whole) {
-        EXPECT_TRUE(same_bits(rank.weights, whole[0].weights));
-        EXPECT_TRUE(same_bits(divided[0].weights, whole[0].weights));
-        EXPECT_TRUE(same_bits(rank.buffers, whole[0].buffers));
+      EXPECT_LE(relative_difference(plain[0].weights, alone.weights), 1e-12);
+      EXPECT_LE(relative_difference(plain[0].buffers, alone.buffers), 1e-12);
+      EXPECT_NEAR(plain[0].value, alone.value, 1e-11);
+      for (const Trained& rank : plain) {
+        EXPECT_TRUE(same_bits(rank.weights, plain[0].weights));
+        EXPECT_TRUE(same_bits(sharded[0].weights, plain[0].weights));
+        EXPECT_TRUE(same_bits(rank.buffers, plain[0].buffers));
       }
     }
   }
 }
 
-TEST(RanksTrain, TheMlpAsOneProcess) { expect_one_training(mlp_setting()); }
-TEST(RanksTrain, AResNetAsOneProcess) { expect_one_training(resnet_setting(), {3}); }
-TEST(RanksTrain, Gpt2AsOneProcess) { expect_one_training(gpt2_setting()); }
+TEST(RanksTrain, TheMlpAsOneProcess) { expect_weights_of_one_process(mlp_setting()); }
+TEST(RanksTrain, AResNetAsOneProcess) { expect_weights_of_one_process(resnet_setting(), {3}); }
+TEST(RanksTrain, Gpt2AsOneProcess) { expect_weights_of_one_process(gpt2_setting()); }
 
 }  // namespace
 }  // namespace lehi::distributed

@@ -1,4 +1,4 @@
-// What ranks do together, through Gloo.
+// The ranks' collectives through Gloo.
 #include "distributed/process_ranks.h"
 
 #include <gmock/gmock.h>
@@ -50,15 +50,15 @@ TEST(ProcessRanks, GatherTheirPieces) {
   });
 }
 
-TEST(ProcessRanks, SpreadWhatRankZeroHas) {
+TEST(ProcessRanks, BroadcastWhatRankZeroHas) {
   run_gloo(2, [&](const Pointer& ranks) {
     const Tensor values = torch::full({4}, ranks->rank() == 0 ? -0.0 : 7.0);
     ranks->broadcast(values);
     EXPECT_TRUE(same_bits(values, torch::full({4}, -0.0)));
     ranks->broadcast(torch::empty({0}));
     const std::string text = ranks->rank() == 0 ? std::string("a\0b", 3) : "";
-    EXPECT_EQ(ranks->spread_text(text), std::string("a\0b", 3));
-    EXPECT_EQ(ranks->spread_text(""), "");
+    EXPECT_EQ(ranks->broadcast_string(text), std::string("a\0b", 3));
+    EXPECT_EQ(ranks->broadcast_string(""), "");
   });
 }
 
@@ -75,10 +75,10 @@ TEST(ProcessRanks, RoundedSumsAreTwoRoundingsAwayAndHalfTheBytes) {
         expected += values_of(rank, torch::kFloat64);
         magnitudes += values_of(rank, torch::kFloat64).abs();
       }
-      // Half a unit of bfloat16's eight bits, 2^-8, for each number that travels, and for the sum.
+      // Half a unit in the last of bfloat16's eight bits, 2^-8, for each number that is sent, and for the sum.
       const Tensor limit = magnitudes * std::ldexp(1.0, -8) + expected.abs() * std::ldexp(1.0, -8) + magnitudes * 1e-4;
       EXPECT_TRUE(((own.to(torch::kFloat64) - expected).abs() <= limit).all().item<bool>());
-      EXPECT_FALSE(torch::allclose(own.to(torch::kFloat64), expected, 1e-6, 1e-6)) << "it was to be rounded";
+      EXPECT_FALSE(torch::allclose(own.to(torch::kFloat64), expected, 1e-6, 1e-6)) << "it should be rounded";
       EXPECT_LE(ranks->traffic().summed, 1003 * 2 + 2 * size);
       EXPECT_EQ(ranks->traffic().gathered, 0);
       const Tensor exact = values_of(ranks->rank(), torch::kFloat64);
@@ -90,8 +90,8 @@ TEST(ProcessRanks, RoundedSumsAreTwoRoundingsAwayAndHalfTheBytes) {
   }
 }
 
-TEST(ProcessRanks, ARankThatEndsByAnErrorIsNamedToTheOthers) {
-  std::vector<std::string> told(3);
+TEST(ProcessRanks, ARankThatFailsIsNamedOnTheOthers) {
+  std::vector<std::string> messages(3);
   EXPECT_THROW(run_gloo(3,
                         [&](const Pointer& ranks) {
                           if (ranks->rank() == 1) {
@@ -101,24 +101,24 @@ TEST(ProcessRanks, ARankThatEndsByAnErrorIsNamedToTheOthers) {
                           try {
                             ranks->sum(torch::ones({1}));
                           } catch (const LostRankError& error) {
-                            told[static_cast<std::size_t>(ranks->rank())] = error.what();
+                            messages[static_cast<std::size_t>(ranks->rank())] = error.what();
                             throw;
                           }
                         }),
                LostRankError);
   for (const std::size_t rank : {0U, 2U}) {
-    EXPECT_THAT(told[rank],
+    EXPECT_THAT(messages[rank],
                 ::testing::AllOf(::testing::HasSubstr("rank 1 (host "), ::testing::HasSubstr("disk is full")));
   }
 }
 
-TEST(ProcessRanks, ARankThatDoesNotComeIsNamed) {
+TEST(ProcessRanks, ARankThatDoesNotConnectIsNamed) {
   const auto store = open_server();
   const auto text = message_of([&] { join(launch_at(store, 0, 3), {.limit = std::chrono::milliseconds(1000)}); });
-  EXPECT_THAT(text, ::testing::HasSubstr("rank 1, 2 of 3 did not come to 127.0.0.1:"));
+  EXPECT_THAT(text, ::testing::HasSubstr("rank 1, 2 of 3 did not connect to 127.0.0.1:"));
 }
 
-TEST(ProcessRanks, OtherBackendsAreAnsweredWithASentence) {
+TEST(ProcessRanks, OtherBackendsAreRejected) {
   EXPECT_THAT(message_of([] { join({}, {.backend = "nccl"}); }), ::testing::HasSubstr("lehi trains on the CPU"));
   EXPECT_THAT(message_of([] { join({}, {.backend = "mpi"}); }), ::testing::HasSubstr("LibTorch does not have"));
 }

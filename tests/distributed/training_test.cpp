@@ -1,4 +1,4 @@
-// `lehi train` as several processes: the same run, however many there are; lost ranks; launchers.
+// `lehi train` as several processes: the same run for any number of ranks; lost ranks; launchers.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,7 +33,7 @@ using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// A process of the test's; what it says on standard error goes to a file.
+/// A child process; its standard error goes to a file.
 class Process {
  public:
   Process(std::vector<std::string> command, const std::vector<std::string>& variables, const fs::path& err)
@@ -75,12 +75,12 @@ class Process {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
 
-  std::string said() const { return slurp(err_); }
+  std::string errors() const { return slurp(err_); }
 
  private:
-  static std::vector<char*> pointers(std::vector<std::string>& texts) {
+  static std::vector<char*> pointers(std::vector<std::string>& strings) {
     std::vector<char*> result;
-    for (auto& text : texts) result.push_back(text.data());
+    for (auto& text : strings) result.push_back(text.data());
     result.push_back(nullptr);
     return result;
   }
@@ -89,11 +89,11 @@ class Process {
   fs::path err_;
 };
 
-bool is_there(const std::string& command) {
+bool is_installed(const std::string& command) {
   return std::system(("command -v " + command + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-constexpr double patience = 120.0;  // seconds, for what should end by itself; machines may be busy
+constexpr double patience = 120.0;  // seconds, for a process that should end by itself; the machine may be busy
 
 class RanksOfTraining : public ::testing::Test {
  protected:
@@ -135,13 +135,13 @@ class RanksOfTraining : public ::testing::Test {
   int run(const std::vector<std::string>& words) {
     Process process(words, {}, scratch / "err");
     const int code = process.wait(patience).value_or(-1000);
-    said = process.said();
+    errors = process.errors();
     return code;
   }
 
-  /// Ranks as a launcher would start them, of which rank 0 keeps the store.
+  /// Starts ranks as a launcher would; rank 0 serves the store.
   std::vector<Process> start(const std::vector<std::string>& words, int ranks) {
-    // A port that the system would give: nobody else is in this network, or nearly so.
+    // Below the range that the system assigns from; in a network of its own no other process uses it.
     port = 20000 + (port + 1) % 12000;
     std::vector<Process> processes;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -167,15 +167,15 @@ class RanksOfTraining : public ::testing::Test {
   }
 
   Scratch scratch;
-  std::string said;
+  std::string errors;
   static inline int port = static_cast<int>(::getpid());
 };
 
 TEST_F(RanksOfTraining, AreTheSameRunAsOneProcess) {
-  ASSERT_EQ(run(command("one")), 0) << said;
+  ASSERT_EQ(run(command("one")), 0) << errors;
   for (const int ranks : {2, 3}) {
     const auto name = fmt::format("of{}", ranks);
-    ASSERT_EQ(run(command(name, {"--nproc", std::to_string(ranks)})), 0) << said;
+    ASSERT_EQ(run(command(name, {"--nproc", std::to_string(ranks)})), 0) << errors;
     EXPECT_LE(relative_difference(weights(name), weights("one")), 1e-5);
     const auto own = record(name).result;
     const auto alone = record("one").result;
@@ -183,15 +183,15 @@ TEST_F(RanksOfTraining, AreTheSameRunAsOneProcess) {
       EXPECT_NEAR(own[key].get<double>(), alone[key].get<double>(), 1e-4 * std::abs(alone[key].get<double>())) << key;
     }
     EXPECT_EQ(own["ranks"], ranks);
-    ASSERT_EQ(run(command(name + "s", {"--shard-optimizer", fmt::format("--nproc={}", ranks)})), 0) << said;
-    EXPECT_TRUE(same_bits(weights(name + "s"), weights(name))) << "divided state";
+    ASSERT_EQ(run(command(name + "s", {"--shard-optimizer", fmt::format("--nproc={}", ranks)})), 0) << errors;
+    EXPECT_TRUE(same_bits(weights(name + "s"), weights(name))) << "sharded state";
   }
 }
 
-TEST_F(RanksOfTraining, SumFourBytesAWeightAndAsManyWhereTheProbeIsPulledBack) {
+TEST_F(RanksOfTraining, SumFourBytesAWeightAndAsManyForTheProbe) {
   const std::vector<std::pair<std::string, double>> bytes_a_weight = {{"adamw", 4.0}, {"lehi", 8.0}, {"sophia-g", 4.4}};
   for (const auto& [optimizer, bytes] : bytes_a_weight) {
-    ASSERT_EQ(run(command(optimizer, {"--nproc", "2", "--set", "model.hidden=[64,64]"}, optimizer)), 0) << said;
+    ASSERT_EQ(run(command(optimizer, {"--nproc", "2", "--set", "model.hidden=[64,64]"}, optimizer)), 0) << errors;
     const auto result = record(optimizer);
     const double a_step = result.result["summed_bytes"].get<double>() / 60.0 / static_cast<double>(result.parameters);
     EXPECT_GE(a_step, bytes) << optimizer;
@@ -204,13 +204,13 @@ TEST_F(RanksOfTraining, SumFourBytesAWeightAndAsManyWhereTheProbeIsPulledBack) {
   EXPECT_NEAR(result.result["test_loss"].get<double>(), record("adamw").result["test_loss"].get<double>(), 0.01);
 }
 
-TEST_F(RanksOfTraining, ACheckpointGoesOnWithAnyNumberOfRanks) {
-  ASSERT_EQ(run(command("whole", {"--nproc", "2"})), 0) << said;
-  ASSERT_EQ(run(command("part", {"--nproc", "2", "--shard-optimizer"}, "lehi-gn", 30)), 0) << said;
+TEST_F(RanksOfTraining, ACheckpointResumesWithAnyNumberOfRanks) {
+  ASSERT_EQ(run(command("whole", {"--nproc", "2"})), 0) << errors;
+  ASSERT_EQ(run(command("part", {"--nproc", "2", "--shard-optimizer"}, "lehi-gn", 30)), 0) << errors;
   for (const int ranks : {1, 2, 3, 4}) {
     const auto name = fmt::format("resumed{}", ranks);
     fs::copy(out("part"), out(name), fs::copy_options::recursive);
-    // The run's length is the one thing that changes: as if the first had been stopped.
+    // Only the run's length changes, as if the first run had been stopped.
     auto text = slurp(out(name) / "config.toml");
     text.replace(text.find("steps = 30"), 10, "steps = 60");
     spill(out(name) / "config.toml", text);
@@ -219,18 +219,18 @@ TEST_F(RanksOfTraining, ACheckpointGoesOnWithAnyNumberOfRanks) {
     spill(out(name) / "run.json", run_json);
     std::vector<std::string> words = {LEHI_PROGRAM, "train", "--resume", "--out", out(name).string()};
     if (ranks > 1) words.insert(words.end(), {"--nproc", std::to_string(ranks)});
-    ASSERT_EQ(run(words), 0) << said;
+    ASSERT_EQ(run(words), 0) << errors;
     EXPECT_LE(relative_difference(weights(name), weights("whole")), 1e-5) << ranks << " ranks";
     EXPECT_TRUE(ranks != 2 || same_bits(weights(name), weights("whole")));
   }
 }
 
-/// Kills or stops one of three ranks somewhere in the middle and has the run go on; returns what the others said.
+/// Kills or stops one of three ranks in the middle of a run, checks the others' messages, and resumes the run.
 class LostRanks : public RanksOfTraining {
  protected:
   static constexpr double limit = 3.0;  // --rank-timeout
 
-  std::vector<std::string> lasting(const std::string& name) const {
+  std::vector<std::string> long_run(const std::string& name) const {
     return command(
         name,
         {"--checkpoint-every", "50", "--set", "train.evaluate_every=100", "--rank-timeout", std::to_string(limit)},
@@ -239,10 +239,10 @@ class LostRanks : public RanksOfTraining {
 
   void lose(const std::string& name, int lost, int signal, double seconds) {
     {
-      auto ranks = start(lasting(name), 3);
-      const auto begun = steady_clock::now();
+      auto ranks = start(long_run(name), 3);
+      const auto begin = steady_clock::now();
       while (!fs::exists(out(name) / "checkpoints/step-000000050") &&
-             steady_clock::now() - begun < std::chrono::seconds(60)) {
+             steady_clock::now() - begin < std::chrono::seconds(60)) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -254,32 +254,32 @@ class LostRanks : public RanksOfTraining {
         const auto code = process.wait(patience);
         const double passed = std::chrono::duration<double>(steady_clock::now() - since).count();
         ASSERT_TRUE(code) << "rank " << rank << " still waits for rank " << lost;
-        if (code == 0 && rank == 0) return;  // it had all it needed: the run was over
-        EXPECT_EQ(*code, 1) << process.said();
-        EXPECT_THAT(process.said(), HasSubstr(fmt::format("rank {} (host ", lost))) << "rank " << rank;
-        // A stopped rank is lost after the limit, a killed one sooner; the rest is for a busy machine.
-        EXPECT_LE(passed, limit + 12.0) << process.said();
+        if (code == 0 && rank == 0) return;  // the run had ended before
+        EXPECT_EQ(*code, 1) << process.errors();
+        EXPECT_THAT(process.errors(), HasSubstr(fmt::format("rank {} (host ", lost))) << "rank " << rank;
+        // A stopped rank is lost after the limit, a killed one sooner; 12 s more for a busy machine.
+        EXPECT_LE(passed, limit + 12.0) << process.errors();
       }
     }
     const auto status = record(name).status;
     EXPECT_TRUE(status == train::RunStatus::failed || lost == 0) << train::status_name(status);
-    auto words = lasting(name);
+    auto words = long_run(name);
     words.emplace_back("--resume");
     auto ranks = start(words, 3);
-    for (Process& rank : ranks) EXPECT_EQ(rank.wait(patience), 0) << rank.said();
+    for (Process& rank : ranks) EXPECT_EQ(rank.wait(patience), 0) << rank.errors();
     EXPECT_TRUE(same_bits(weights(name), weights("undisturbed")));
     fs::remove_all(out(name));
   }
 
   void run_undisturbed() {
-    auto ranks = start(lasting("undisturbed"), 3);
-    for (Process& rank : ranks) ASSERT_EQ(rank.wait(patience), 0) << rank.said();
+    auto ranks = start(long_run("undisturbed"), 3);
+    for (Process& rank : ranks) ASSERT_EQ(rank.wait(patience), 0) << rank.errors();
   }
 };
 
-TEST_F(LostRanks, AreNamedByTheOthersAndTheRunGoesOnWithTheSameBits) {
+TEST_F(LostRanks, AreNamedByTheOthersAndTheRunResumesWithTheSameBits) {
   run_undisturbed();
-  std::mt19937 random(20);  // NOLINT(cert-msc51-cpp): the same places every time
+  std::mt19937 random(20);  // NOLINT(cert-msc51-cpp): the same moments every time
   std::uniform_real_distribution<double> moment(0.0, 0.5);
   const char* kills = std::getenv("LEHI_KILLS");  // ten in the slow suite
   for (int i = 0; i < (kills == nullptr ? 2 : std::atoi(kills)); ++i) {
@@ -289,44 +289,44 @@ TEST_F(LostRanks, AreNamedByTheOthersAndTheRunGoesOnWithTheSameBits) {
   if (kills != nullptr) lose("stopped0", 0, SIGSTOP, moment(random));
 }
 
-TEST_F(RanksOfTraining, AnErrorOfRankZeroIsToldOnceAndEndsAll) {
+TEST_F(RanksOfTraining, AnErrorOfRankZeroEndsAllRanks) {
   fs::create_directories(out("taken"));
   spill(out("taken") / "other", "");
   auto ranks = start(command("taken"), 2);
-  EXPECT_EQ(ranks[0].wait(patience), 3) << ranks[0].said();
-  EXPECT_EQ(ranks[1].wait(patience), 1) << ranks[1].said();
-  EXPECT_THAT(ranks[0].said(), HasSubstr("holds no run"));
-  EXPECT_THAT(ranks[1].said(), HasSubstr("rank 0 (host "));
-  EXPECT_EQ(run(command("taken", {"--nproc", "2"})), 3) << said;
+  EXPECT_EQ(ranks[0].wait(patience), 3) << ranks[0].errors();
+  EXPECT_EQ(ranks[1].wait(patience), 1) << ranks[1].errors();
+  EXPECT_THAT(ranks[0].errors(), HasSubstr("holds no run"));
+  EXPECT_THAT(ranks[1].errors(), HasSubstr("rank 0 (host "));
+  EXPECT_EQ(run(command("taken", {"--nproc", "2"})), 3) << errors;
 }
 
 TEST_F(RanksOfTraining, ASignalToOneStopsAllAfterACheckpoint) {
   auto ranks = start(command("stopped", {}, "lehi-gn", 1000000), 2);
-  const auto begun = steady_clock::now();
+  const auto begin = steady_clock::now();
   while (!fs::exists(out("stopped") / "metrics.jsonl") || slurp(out("stopped") / "metrics.jsonl").empty()) {
-    ASSERT_LE(steady_clock::now() - begun, std::chrono::seconds(60));
+    ASSERT_LE(steady_clock::now() - begin, std::chrono::seconds(60));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   ranks[1].send(SIGTERM);
-  EXPECT_EQ(ranks[0].wait(patience), 143) << ranks[0].said();
-  EXPECT_EQ(ranks[1].wait(patience), 143) << ranks[1].said();
+  EXPECT_EQ(ranks[0].wait(patience), 143) << ranks[0].errors();
+  EXPECT_EQ(ranks[1].wait(patience), 143) << ranks[1].errors();
   EXPECT_EQ(record("stopped").status, train::RunStatus::interrupted);
   EXPECT_TRUE(weights("stopped").defined());
 }
 
-TEST_F(RanksOfTraining, WrongUseIsAnsweredWithASentence) {
+TEST_F(RanksOfTraining, WrongFlagsAreUsageErrors) {
   auto ranks = start(command("a", {"--backend", "nccl"}), 2);
   EXPECT_EQ(ranks[0].wait(patience), 2);
-  EXPECT_THAT(ranks[0].said(), HasSubstr("use --backend gloo"));
+  EXPECT_THAT(ranks[0].errors(), HasSubstr("use --backend gloo"));
   EXPECT_EQ(run(command("a", {"--nproc", "0"})), 2);
   EXPECT_EQ(run(command("a", {"--compress", "float8"})), 2);
-  EXPECT_THAT(said, HasSubstr("must be one of none, bfloat16"));
+  EXPECT_THAT(errors, HasSubstr("must be one of none, bfloat16"));
   EXPECT_FALSE(fs::exists(out("a")));
 }
 
-TEST_F(RanksOfTraining, TorchrunStartsThemAndStartsThemAnew) {
-  if (!is_there("torchrun")) GTEST_SKIP() << "torchrun is not installed (package python3-torch)";
-  // Debian's torchrun stumbles over its own default of --redirects and --tee.
+TEST_F(RanksOfTraining, TorchrunStartsAndRestartsThem) {
+  if (!is_installed("torchrun")) GTEST_SKIP() << "torchrun is not installed (package python3-torch)";
+  // Debian's torchrun fails on its own defaults of --redirects and --tee.
   const std::vector<std::string> launcher = {"torchrun",
                                              "--no_python",
                                              "--nproc_per_node=2",
@@ -344,21 +344,21 @@ TEST_F(RanksOfTraining, TorchrunStartsThemAndStartsThemAnew) {
       "kill -0 $p || exit 9; done; kill -9 $p; wait $p; exit 1; fi; exec \"$@\"";
   std::vector<std::string> all = launcher;
   all.insert(all.end(), {"sh", "-c", script, "sh"});
-  auto lasting = command("torchrun", {"--checkpoint-every", "50", "--rank-timeout", "3"}, "lehi-gn", 400);
-  all.insert(all.end(), lasting.begin(), lasting.end());
+  auto long_run = command("torchrun", {"--checkpoint-every", "50", "--rank-timeout", "3"}, "lehi-gn", 400);
+  all.insert(all.end(), long_run.begin(), long_run.end());
   Process process(all, {"CHECKPOINT=" + (out("torchrun") / "checkpoints/step-000000050").string()}, scratch / "err");
-  EXPECT_EQ(process.wait(patience), 0) << process.said();
+  EXPECT_EQ(process.wait(patience), 0) << process.errors();
   EXPECT_EQ(record("torchrun").status, train::RunStatus::done);
   EXPECT_EQ(record("torchrun").sessions.size(), 2U) << "it was resumed once";
 }
 
 TEST_F(RanksOfTraining, MpirunStartsThem) {
-  if (!is_there("mpirun")) GTEST_SKIP() << "mpirun is not installed (package openmpi-bin)";
-  ASSERT_EQ(run(command("two", {"--nproc", "2"})), 0) << said;
+  if (!is_installed("mpirun")) GTEST_SKIP() << "mpirun is not installed (package openmpi-bin)";
+  ASSERT_EQ(run(command("two", {"--nproc", "2"})), 0) << errors;
   std::vector<std::string> words = {"mpirun", "--oversubscribe", "--allow-run-as-root", "-n", "2"};
   const auto own = command("mpirun");
   words.insert(words.end(), own.begin(), own.end());
-  ASSERT_EQ(run(words), 0) << said;
+  ASSERT_EQ(run(words), 0) << errors;
   EXPECT_EQ(record("mpirun").result["ranks"], 2);
   EXPECT_TRUE(same_bits(weights("mpirun"), weights("two")));
 }
@@ -377,12 +377,12 @@ TEST_F(RanksOfTraining, TwoNetworksAreTwoHosts) {
       name));
   if (made != 0) {
     remove();
-    GTEST_SKIP() << "this machine allows no network namespaces";
+    GTEST_SKIP() << "network namespaces are not allowed here";
   }
-  ASSERT_EQ(run(command("two", {"--nproc", "2"})), 0) << said;
+  ASSERT_EQ(run(command("two", {"--nproc", "2"})), 0) << errors;
   std::vector<Process> hosts;
   for (int rank = 0; rank < 2; ++rank) {
-    // The second host has no directory of the run's: rank 0 keeps the record.
+    // The second host has no run directory: rank 0 writes the record.
     std::vector<std::string> words = {"ip", "netns", "exec", name + (rank == 0 ? "a" : "b")};
     const auto own = command(rank == 0 ? "hosts" : "elsewhere");
     words.insert(words.end(), own.begin(), own.end());
@@ -391,7 +391,7 @@ TEST_F(RanksOfTraining, TwoNetworksAreTwoHosts) {
                                                 "LOCAL_WORLD_SIZE=1", "MASTER_ADDR=10.77.0.1", "MASTER_PORT=29500"},
                        scratch / fmt::format("err{}", rank));
   }
-  for (Process& host : hosts) EXPECT_EQ(host.wait(patience), 0) << host.said();
+  for (Process& host : hosts) EXPECT_EQ(host.wait(patience), 0) << host.errors();
   remove();
   EXPECT_TRUE(same_bits(weights("hosts"), weights("two")));
   EXPECT_FALSE(fs::exists(out("elsewhere")));

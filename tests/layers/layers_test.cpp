@@ -1,4 +1,4 @@
-// Every layer and its pull-back against torch's functions and their autograd, in float64 to rounding and in float32.
+// Each layer and its backward pass against torch's functions and autograd, in float64 and float32.
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -17,12 +17,12 @@ namespace {
 
 using torch::Tensor;
 
-// float64: rounding of a few hundred sums; float32: the same in its digits.
+// Rounding of a few hundred sums, in float64 and in float32.
 double tolerance(torch::Dtype dtype) { return dtype == torch::kFloat64 ? 1e-13 : 2e-6; }
 
 const std::vector<torch::Dtype> both_dtypes = {torch::kFloat32, torch::kFloat64};
 
-// The cotangents' pull-backs through torch's graph, in float64.
+// Backward passes of the cotangents through torch's graph, in float64.
 Tensor by_autograd(const Tensor& output, const Tensor& input, const Tensor& cotangents) {
   const std::int64_t rows = output.size(0);
   std::vector<Tensor> parts;
@@ -74,7 +74,7 @@ TEST(Activation, ASlopeMultipliesEveryCotangent) {
   EXPECT_TRUE(torch::equal(changed, expected));
 }
 
-TEST(Normalisation, ValuesAndPullBacksAreTorchs) {
+TEST(Normalisation, ValuesAndBackwardPassesAreTorchs) {
   torch::manual_seed(2);
   constexpr std::int64_t rows = 70;  // three chunks, the last one short
   for (const auto dtype : both_dtypes) {
@@ -92,7 +92,8 @@ TEST(Normalisation, ValuesAndPullBacksAreTorchs) {
         };
         const auto got = layers::normalise(own(x), own(weight), own(bias), 1e-5);
         EXPECT_LE(relative_difference(got.values, expected), 10 * tolerance(dtype));
-        EXPECT_TRUE(same_bits(layers::normalise_again(own(x), got.statistics, own(weight), own(bias)), got.values));
+        EXPECT_TRUE(
+            same_bits(layers::recompute_normalised(own(x), got.statistics, own(weight), own(bias)), got.values));
         Tensor to = torch::ones({2 * rows, width}, dtype);
         const auto gradients =
             layers::pull_back_normalise(own(x), got.statistics, own(weight), centred, own(cotangents), to);
@@ -112,7 +113,7 @@ TEST(Normalisation, ValuesAndPullBacksAreTorchs) {
   }
 }
 
-TEST(Gemm, MultipliesPartsOfMatricesEitherWay) {
+TEST(Gemm, MultipliesSubmatricesAndTheirTransposes) {
   const Tensor a = torch::randn({9, 20}, torch::kFloat64);
   const Tensor b = torch::randn({30, 11}, torch::kFloat64);
   const Tensor c = torch::ones({12, 16}, torch::kFloat64);
@@ -122,7 +123,7 @@ TEST(Gemm, MultipliesPartsOfMatricesEitherWay) {
       2 * a.narrow(0, 2, 4).narrow(1, 3, 5).mm(b.narrow(0, 10, 6).narrow(1, 4, 5).t()));
   layers::multiply_add<double>(4, 6, 5, 2.0, {a.data_ptr<double>() + 2 * 20 + 3, 20},
                                {b.data_ptr<double>() + 10 * 11 + 4, 11, true}, 0.5, c.data_ptr<double>() + 16 + 2, 16);
-  EXPECT_LE(relative_difference(c, expected), 1e-14);  // five products, which BLAS may add in another order
+  EXPECT_LE(relative_difference(c, expected), 1e-14);  // five products, which BLAS may sum in another order
   const Tensor fresh = torch::full({5, 6}, std::nan(""), torch::kFloat64);
   layers::multiply_add<double>(5, 6, 4, 1.0, {a.data_ptr<double>(), 20, true}, {b.data_ptr<double>(), 11}, 0.0,
                                fresh.data_ptr<double>(), 6);
@@ -130,7 +131,7 @@ TEST(Gemm, MultipliesPartsOfMatricesEitherWay) {
             1e-14);
 }
 
-// Attention as a formula of whole matrices; mask: what the weights are multiplied by, [rows, heads, tokens, tokens].
+// Attention as a formula of whole matrices; mask: the dropout factors of the weights, [rows, heads, tokens, tokens].
 Tensor plain_attention(const layers::AttentionShape& s, const layers::AttentionInputs& in, const Tensor& mask) {
   const auto heads = [&](const Tensor& x, std::int64_t count) {
     return x.view({s.rows, s.tokens, count, s.width}).transpose(1, 2).repeat_interleave(s.heads / count, 1);
@@ -145,9 +146,9 @@ Tensor plain_attention(const layers::AttentionShape& s, const layers::AttentionI
       .reshape({s.rows * s.tokens, s.heads * s.width});
 }
 
-TEST(Attention, ValuesAndPullBacksAreTheFormulas) {
+TEST(Attention, ValuesAndBackwardPassesAreTheFormulas) {
   torch::manual_seed(3);
-  // One query; less than a block; blocks and a rest; groups.
+  // One query; less than a block; two blocks and a part of one; groups.
   for (const auto& shape : {layers::AttentionShape{2, 1, 2, 2, 3}, layers::AttentionShape{2, 7, 3, 3, 5},
                             layers::AttentionShape{1, 130, 2, 2, 8}, layers::AttentionShape{2, 65, 6, 2, 4}}) {
     for (const double probability : {0.0, 0.3}) {
@@ -172,13 +173,13 @@ TEST(Attention, ValuesAndPullBacksAreTheFormulas) {
         EXPECT_LE(relative_difference(got.values, expected), 2 * tolerance(dtype));
 
         const Tensor cotangents = torch::randn({2 * all, shape.heads * shape.width}, torch::kFloat64);
-        const auto room = [&](const Tensor& like) {
+        const auto unset = [&](const Tensor& like) {
           return torch::full({2 * all, like.size(1)}, std::nan(""), torch::kFloat64);
         };
-        const auto back = side_by_side({room(exact.queries), room(exact.keys), room(exact.values)});
+        const auto back = side_by_side({unset(exact.queries), unset(exact.keys), unset(exact.values)});
         layers::pull_back_attend(shape, inputs, got.log_normaliser, dropout, cotangents.to(dtype), back);
         const double allowed = 5 * tolerance(dtype);
-        if (shape.tokens > 1) {  // one token has no choice: its queries and keys do nothing
+        if (shape.tokens > 1) {  // with one token, queries and keys have no effect
           EXPECT_LE(relative_difference(back.queries, by_autograd(expected, exact.queries, cotangents)), allowed);
           EXPECT_LE(relative_difference(back.keys, by_autograd(expected, exact.keys, cotangents)), allowed);
         }
@@ -195,8 +196,8 @@ TEST(Attention, LargeScoresDoNotOverflow) {
   EXPECT_TRUE(torch::equal(got.values, torch::tensor({{1.0F}, {2.0F}, {2.0F}})));
 }
 
-// Attention's products are of the same shapes on any number of threads, and each is on one: inside of a parallel loop
-// BLAS starts none of its own.
+// Attention's products have the same shapes on any number of threads, and each runs on one thread: inside of a parallel
+// loop BLAS starts no threads.
 TEST(Layers, BitsDoNotDependOnTheThreads) {
   const int before = at::get_num_threads();
   const layers::AttentionShape shape = {2, 65, 6, 2, 16};
@@ -216,7 +217,7 @@ TEST(Layers, BitsDoNotDependOnTheThreads) {
   at::set_num_threads(before);
 }
 
-TEST(Rotation, TurnsAsComplexNumbersDoAndBack) {
+TEST(Rotation, IsAProductOfComplexNumbersAndHasAnInverse) {
   for (const auto dtype : both_dtypes) {
     layers::RotationTable table({1.0, 0.25});
     constexpr std::int64_t tokens = 6;
@@ -227,12 +228,12 @@ TEST(Rotation, TurnsAsComplexNumbersDoAndBack) {
     const Tensor product = torch::complex(heads.select(3, 0), heads.select(3, 1)) *
                            torch::polar(torch::ones_like(angles), angles).view({1, tokens, 1, 2});
     const Tensor expected = torch::stack({torch::real(product), torch::imag(product)}, 3).view({2 * tokens, 12});
-    (void)table.angles(2, dtype);  // a longer one replaces it
-    Tensor turned = x.clone();
-    layers::rotate(turned, table.angles(tokens, dtype), tokens, layers::Turn::forwards);
-    EXPECT_LE(relative_difference(turned, expected), tolerance(dtype));
-    layers::rotate(turned, table.angles(tokens, dtype), tokens, layers::Turn::backwards);
-    EXPECT_LE(relative_difference(turned, x), tolerance(dtype));
+    (void)table.angles(2, dtype);  // a longer table replaces it
+    Tensor rotated = x.clone();
+    layers::rotate(rotated, table.angles(tokens, dtype), tokens, layers::Rotation::forward);
+    EXPECT_LE(relative_difference(rotated, expected), tolerance(dtype));
+    layers::rotate(rotated, table.angles(tokens, dtype), tokens, layers::Rotation::backward);
+    EXPECT_LE(relative_difference(rotated, x), tolerance(dtype));
   }
 }
 

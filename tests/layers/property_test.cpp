@@ -1,5 +1,5 @@
-// Layers on extreme entries: a NaN in is a NaN out, exactly where the formula has one; what is finite in the formula is
-// finite here; and float32 agrees with the formula in float64.
+// Layers on extreme entries: a NaN in the input gives NaN where the formula does, what is finite in the formula is
+// finite, and float32 agrees with the formula in float64.
 #include "support/property.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ Tensor attention_formula(const layers::AttentionShape& s, const layers::Attentio
                         std::sqrt(static_cast<double>(s.width));
   const Tensor allowed = torch::ones({s.tokens, s.tokens}, torch::kBool).tril();
   const Tensor weights = torch::softmax(scores.masked_fill(~allowed, -HUGE_VAL), 3);
-  // A value that is not a number must not reach the queries before it: 0 times NaN is one.
+  // A NaN value must not reach earlier queries; as 0 times NaN it would.
   const Tensor values = heads(in.values, s.groups).unsqueeze(2).expand({s.rows, s.heads, s.tokens, s.tokens, s.width});
   const Tensor seen = values.masked_fill(~allowed.view({1, 1, s.tokens, s.tokens, 1}), 0.0);
   return (weights.unsqueeze(4) * seen).sum(3).transpose(1, 2).reshape({s.rows * s.tokens, s.heads * s.width});
@@ -57,20 +57,20 @@ std::string attention_nan_property() {
                                     torch::randn({all, shape.groups * shape.width}, dtype)};
   const std::vector<Tensor> parts = {inputs.queries, inputs.keys, inputs.values};
   const auto which = static_cast<std::size_t>(draw("query, key or value", 0, 2));
-  // NaNs of every kind: what they carry in their other bits is nobody's exponent.
+  // NaNs with any sign and payload: code must not take those bits for an exponent.
   const std::uint32_t payload = static_cast<std::uint32_t>(draw("payload", 0, (1 << 22) - 1));
   const std::uint32_t sign = draw("sign", 0, 1) == 1 ? 0x80000000U : 0U;
   const double bad = draw("infinite", 0, 3) == 3 ? HUGE_VAL : std::bit_cast<float>(0x7fc00000U | payload | sign);
   parts[which].view({-1})[draw("place", 0, parts[which].numel() - 1)] = bad;
   const auto got = layers::attend(shape, inputs, {});
   const Tensor expected = attention_formula(shape, inputs);
-  // Beyond the diagonal a product with 0 may make one of an infinite value; no fewer than the formula's, and never in a
-  // query of another row.
+  // Above the diagonal, 0 times an infinite value may add NaNs: at least the formula's are required, and none in
+  // another row.
   const Tensor missed = ~torch::isfinite(expected) & torch::isfinite(got.values);
   if (missed.any().item<bool>())
     return fmt::format("{} results are finite that should not be", missed.sum().item<int>());
   const Tensor reached = ~torch::isfinite(got.values).view({shape.rows, -1}).all(1);
-  if (reached.sum().item<std::int64_t>() > 1) return "a NaN crosses from row to row";
+  if (reached.sum().item<std::int64_t>() > 1) return "a NaN reaches another row";
 
   const Tensor cotangents = torch::ones({all, shape.heads * shape.width}, dtype);
   const layers::AttentionInputs back = {torch::zeros_like(inputs.queries), torch::zeros_like(inputs.keys),
@@ -78,7 +78,7 @@ std::string attention_nan_property() {
   layers::pull_back_attend(shape, inputs, got.log_normaliser, {}, cotangents, back);
   const bool seen = !torch::isfinite(back.queries).all().item<bool>() ||
                     !torch::isfinite(back.keys).all().item<bool>() || !torch::isfinite(back.values).all().item<bool>();
-  return seen ? "" : "the pull-back is finite all the same";
+  return seen ? "" : "the cotangents are finite in spite of a NaN";
 }
 
 TEST(LayerProperties, ANanInAttentionIsANanInItsResult) { expect_always(150, attention_nan_property); }
@@ -97,14 +97,15 @@ std::string attention_size_property() {
                                             values(shape.groups, dtype)};
     const auto got = layers::attend(shape, inputs, {});
     if (!torch::isfinite(got.values).all().item<bool>()) return "a result is not finite";
-    // Scores have the rounding of their largest terms, and an exponential makes it relative: no more than that.
+    // Scores are rounded relative to their largest terms; the exponential turns that into a relative error.
     const double scores = inputs.queries.abs().max().item<double>() * inputs.keys.abs().max().item<double>() *
                           std::sqrt(static_cast<double>(shape.width));
     const double unit = dtype == torch::kFloat64 ? 1e-15 : 5e-7;
     const double allowed = 4 * unit * (1.0 + scores) * inputs.values.abs().max().item<double>();
     const double difference =
         (got.values.to(torch::kFloat64) - attention_formula(shape, inputs)).abs().max().item<double>();
-    const double span = 2.0 * inputs.values.abs().max().item<double>();  // two means of the same values
+    const double span =
+        2.0 * inputs.values.abs().max().item<double>();  // the largest difference of two means of the values
     if (difference > std::min(allowed, span) + 1e-44)
       return fmt::format("differs by {}, allowed {}", difference, allowed);
   }
@@ -135,7 +136,7 @@ std::string activation_property_of(torch::Dtype dtype) {
   for (std::int64_t i = 0; i < 23; ++i) {
     const T at = x.data_ptr<T>()[i];
     const auto [value, derivative] = gelu_formula(static_cast<long double>(at));
-    // Where s is the exponential of a large number its relative error is large, too, but the result next to nothing.
+    // Where s is the exponential of a large negative number, its relative error is large but the result is near 0.
     const long double allowed = 50 * unit * (std::abs(value) + 1e-3L);
     if (!(std::abs(y.data_ptr<T>()[i] - value) <= allowed)) {
       return fmt::format("gelu({}) is {}, expected {}", at, y.data_ptr<T>()[i], static_cast<double>(value));
@@ -165,7 +166,7 @@ TEST(LayerProperties, ActivationsAreFiniteWhereTheirFormulasAre) {
   expect_always(100, [] { return activation_property_of<double>(torch::kFloat64); });
 }
 
-// Rows of any size that leaves their entries finite, not only of those whose squares are.
+// Rows of any finite entries, also of those whose squares overflow.
 std::string norm_property() {
   const std::int64_t rows = draw("rows", 1, 5);
   const std::int64_t width = draw("width", 1, 70);
@@ -181,7 +182,7 @@ std::string norm_property() {
   const Tensor r = torch::rsqrt(about.square().mean(1, true) + 1e-5);
   Tensor expected = about * r * weight.to(torch::kFloat64);
   if (centred) expected = expected + bias.to(torch::kFloat64);
-  // A mean of huge and small entries has the rounding of the huge ones, in every entry; r may be subnormal.
+  // The mean is rounded relative to the largest entry, which affects every entry; r may be subnormal.
   const Tensor allowed = 2e-5 * (1.0 + (wide.abs().amax(1, true) * r) * weight.abs().to(torch::kFloat64));
   if (!((got.values.to(torch::kFloat64) - expected).abs() <= allowed).all().item<bool>()) {
     return fmt::format("a norm differs by {}", (got.values - expected).abs().max().item<double>());
@@ -189,21 +190,21 @@ std::string norm_property() {
   Tensor to = torch::zeros({rows, width});
   const auto back = layers::pull_back_normalise(x, got.statistics, weight, centred, torch::randn({rows, width}), to);
   if (!torch::isfinite(to).all().item<bool>() || !torch::isfinite(back.weights[0]).all().item<bool>()) {
-    return "the pull-back is not finite";
+    return "a cotangent is not finite";
   }
-  // One NaN spoils its row, and no other.
+  // A NaN makes its row NaN, and no other.
   Tensor broken = torch::ones({rows, width});
   const std::int64_t row = draw("row", 0, rows - 1);
   broken[row][draw("column", 0, width - 1)] = std::nan("");
-  const Tensor spoilt = layers::normalise(broken, weight, bias, 1e-5).values.isnan();
-  if (!spoilt[row].all().item<bool>()) return "a norm hides a NaN";
-  if (spoilt.sum().item<std::int64_t>() != width) return "a NaN crosses from row to row";
+  const Tensor nans = layers::normalise(broken, weight, bias, 1e-5).values.isnan();
+  if (!nans[row].all().item<bool>()) return "a norm hides a NaN";
+  if (nans.sum().item<std::int64_t>() != width) return "a NaN reaches another row";
   return "";
 }
 
 TEST(LayerProperties, NormsAreTheirFormulasWhateverTheSizes) { expect_always(200, norm_property); }
 
-// A rotation keeps the length of each pair, and turns back to what it was.
+// A rotation keeps the length of each pair, and the inverse rotation restores the values.
 std::string rotation_property() {
   const std::int64_t tokens = draw("tokens", 1, 40);
   const std::int64_t half = draw("half", 1, 5);
@@ -214,20 +215,20 @@ std::string rotation_property() {
     frequencies.push_back(std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(half)));
   layers::RotationTable table(frequencies);
   const Tensor x = random_entries(draw_one("entries", tame_entries), {tokens, 2 * half}, dtype, 1.0);
-  Tensor turned = x.clone();
-  layers::rotate(turned, table.angles(tokens, dtype), tokens, layers::Turn::forwards);
+  Tensor rotated = x.clone();
+  layers::rotate(rotated, table.angles(tokens, dtype), tokens, layers::Rotation::forward);
   const auto length = [&](const Tensor& values) {
     const Tensor pairs = values.to(torch::kFloat64).view({tokens, 2, half});
     return pairs.square().sum(1).sqrt();
   };
   const double unit = dtype == torch::kFloat64 ? 1e-15 : 4e-7;
-  if (!((length(turned) - length(x)).abs() <= unit * length(x)).all().item<bool>()) return "a length changed";
-  layers::rotate(turned, table.angles(tokens, dtype), tokens, layers::Turn::backwards);
-  const Tensor error = (turned - x).to(torch::kFloat64).view({tokens, 2, half}).abs().amax(1);
-  return (error <= 2 * unit * length(x)).all().item<bool>() ? "" : "it does not turn back";
+  if (!((length(rotated) - length(x)).abs() <= unit * length(x)).all().item<bool>()) return "a length changed";
+  layers::rotate(rotated, table.angles(tokens, dtype), tokens, layers::Rotation::backward);
+  const Tensor error = (rotated - x).to(torch::kFloat64).view({tokens, 2, half}).abs().amax(1);
+  return (error <= 2 * unit * length(x)).all().item<bool>() ? "" : "the inverse does not restore the values";
 }
 
-TEST(LayerProperties, RotationsKeepLengthsAndTurnBack) { expect_always(100, rotation_property); }
+TEST(LayerProperties, RotationsKeepLengthsAndHaveInverses) { expect_always(100, rotation_property); }
 
 }  // namespace
 }  // namespace lehi::testing

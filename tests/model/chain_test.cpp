@@ -1,4 +1,4 @@
-// Chains of segments: what is delivered, how often, and that it is autograd's of the whole.
+// Chains of segments: each gradient is delivered once and is that of autograd for the whole network.
 #include "model/chain.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using lehi::testing::same_bits;
 
 torch::Tensor leaf(at::IntArrayRef sizes) { return torch::randn(sizes, torch::kFloat64); }
 
-// Three layers of tanh; the second reads a parameter that it does not use.
+// Three layers of tanh; the second lists a parameter that it does not use.
 struct ThreeLayers {
   torch::Tensor first = leaf({4, 5});
   torch::Tensor second = leaf({5, 5});
@@ -72,13 +72,13 @@ TEST(Chain, DeliversAutogradsGradientsOfEachParameterOnce) {
     ASSERT_EQ(layers.passes.size(), recompute ? 6U : 3U);
     for (std::size_t i = 0; i < layers.passes.size(); ++i) {
       EXPECT_TRUE(layers.passes[i].training);
-      EXPECT_EQ(layers.passes[i].again, i >= 3);
+      EXPECT_EQ(layers.passes[i].recomputing, i >= 3);
       EXPECT_EQ(layers.passes[i].key.step, 5U);
     }
   }
 }
 
-// Options::update_during_pull_back: what has been delivered may change while the rest is on its way.
+// Options::update_during_pull_back: a delivered parameter may change before the backward pass has ended.
 TEST(Chain, ParametersMayChangeWhenTheyAreDelivered) {
   torch::manual_seed(2);
   const auto inputs = leaf({7, 4});
@@ -129,8 +129,8 @@ TEST(Chain, EmbeddingsDeliverSparseRows) {
   }
 }
 
-// A first segment without parameters, such as a change of layout, and a last one that ignores what comes in.
-TEST(Chain, SegmentsThatTakeNoPartArePassedOver) {
+// A first segment without parameters, such as a change of layout, and a last one that ignores its input.
+TEST(Chain, SegmentsWithoutGradientsAreSkipped) {
   torch::manual_seed(4);
   const auto weight = leaf({4, 2});
   const auto constant = leaf({3, 2});
@@ -158,7 +158,7 @@ TEST(Chain, SegmentsThatTakeNoPartArePassedOver) {
   }
 }
 
-TEST(Chain, PredictionsOfEvaluationAreTheCallersOwn) {
+TEST(Chain, PredictReturnsANewTensor) {
   ThreeLayers layers;
   const Chain chain(layers.parts());
   const auto inputs = leaf({7, 4});
@@ -169,7 +169,7 @@ TEST(Chain, PredictionsOfEvaluationAreTheCallersOwn) {
   EXPECT_EQ(parameter_count(chain), 20 + 25 + 2 + 15);
 }
 
-TEST(Chain, WhatDoesNotFitIsRefused) {
+TEST(Chain, ChainMisuseThrows) {
   EXPECT_EQ(message_of([] { Chain(Chain::Parts()); }), "a chain needs at least one segment");
   ThreeLayers layers;
   Chain chain(layers.parts());
@@ -177,7 +177,8 @@ TEST(Chain, WhatDoesNotFitIsRefused) {
   const auto cotangent = leaf({7, 3});
   const auto nothing = [](const torch::Tensor&, const std::vector<torch::Tensor>&) {};
   EXPECT_EQ(message_of([&] { pass.pull_back({cotangent}, nothing); }), "");
-  EXPECT_EQ(message_of([&] { pass.pull_back({cotangent}, nothing); }), "a chain pulls back once after each forward()");
+  EXPECT_EQ(message_of([&] { pass.pull_back({cotangent}, nothing); }),
+            "the backward pass of a chain runs once after each forward()");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What tests of networks share.
+// Shared by the tests of networks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace lehi::testing {
 
 using Delivered = std::map<std::string, std::vector<torch::Tensor>>;
 
-/// What a pull-back delivers, one tensor a cotangent, by the parameter's name. Each parameter may come once.
+/// What a backward pass delivers, one tensor a cotangent, by the parameter's name. Checks that none is delivered twice.
 inline Delivered delivered_by(const model::Network& network, const Differentiable& pass,
                               const std::vector<torch::Tensor>& cotangents) {
   Delivered delivered;

@@ -1,4 +1,4 @@
-// GPT-2 and Llama against the same networks written a second time, with torch::nn's functions, one head at a time.
+// GPT-2 and Llama against reference implementations with torch::nn's functions, one head at a time.
 #include <gmock/gmock.h>
 #include <torch/torch.h>
 
@@ -75,7 +75,7 @@ Tensor reference_gpt2(Leaves& w, const Gpt2Shape& shape, const Tensor& tokens) {
   return norm(x, "ln_f");
 }
 
-// The frequencies as Llama's own code says it: by wave lengths, with three cases.
+// The frequencies as Llama's code computes them: by wavelength, in three cases.
 std::vector<double> reference_frequencies(const LlamaShape& shape) {
   const auto& scaling = shape.scaling;
   const double context = static_cast<double>(scaling.original_context);
@@ -97,7 +97,7 @@ std::vector<double> reference_frequencies(const LlamaShape& shape) {
 }
 
 // Rotation as a product of complex numbers.
-Tensor turned(const Tensor& x, const LlamaShape& shape) {
+Tensor rotated_as_complex(const Tensor& x, const LlamaShape& shape) {
   const auto frequencies = torch::tensor(reference_frequencies(shape), torch::kFloat64);
   const auto angles = torch::outer(torch::arange(x.size(1), torch::kFloat64), frequencies);
   const auto halves = x.chunk(2, -1);
@@ -123,8 +123,8 @@ Tensor reference_llama(Leaves& w, const LlamaShape& shape, const Tensor& tokens)
     std::vector<Tensor> heads;
     for (std::int64_t h = 0; h < shape.heads; ++h) {
       const std::int64_t shared = h / (shape.heads / shape.key_heads);
-      heads.push_back(attend_one_head(turned(q.narrow(-1, h * head, head), shape),
-                                      turned(k.narrow(-1, shared * head, head), shape),
+      heads.push_back(attend_one_head(rotated_as_complex(q.narrow(-1, h * head, head), shape),
+                                      rotated_as_complex(k.narrow(-1, shared * head, head), shape),
                                       v.narrow(-1, shared * head, head)));
     }
     x = x + linear(torch::cat(heads, -1), "self_attn.o_proj");
@@ -135,15 +135,15 @@ Tensor reference_llama(Leaves& w, const LlamaShape& shape, const Tensor& tokens)
   return norm(x, "model.norm");
 }
 
-// One of the two models, tiny and in float64, with its second writing.
+// One of the two models, tiny and in float64, with its reference implementation.
 struct Language {
   std::string name;
   std::function<std::unique_ptr<Network>(bool recompute, double dropout)> make;
   std::function<Tensor(Leaves&, const Tensor&)> reference;
 };
 
-// Larger weights than a model starts with, so that attention and gates are far from their linear beginnings.
-std::unique_ptr<Network> livened(std::unique_ptr<Network> network) {
+// Adds noise to the initial weights, so that attention and gates are not nearly linear.
+std::unique_ptr<Network> with_larger_weights(std::unique_ptr<Network> network) {
   const torch::NoGradGuard no_grad;
   torch::manual_seed(7);
   for (const auto& item : network->named_parameters()) {
@@ -157,14 +157,14 @@ std::vector<Language> languages() {
            [](bool recompute, double dropout) {
              auto shape = tiny_gpt2;
              shape.dropout = dropout;
-             return livened(make_gpt2(shape, 3, recompute, torch::kFloat64));
+             return with_larger_weights(make_gpt2(shape, 3, recompute, torch::kFloat64));
            },
            [](Leaves& w, const Tensor& tokens) { return reference_gpt2(w, tiny_gpt2, tokens); }},
           {"llama",
            [](bool recompute, double dropout) {
              auto shape = tiny_llama;
              shape.dropout = dropout;
-             return livened(make_llama(shape, 3, recompute, torch::kFloat64));
+             return with_larger_weights(make_llama(shape, 3, recompute, torch::kFloat64));
            },
            [](Leaves& w, const Tensor& tokens) { return reference_llama(w, tiny_llama, tokens); }}};
 }
@@ -181,7 +181,7 @@ TEST(Language, TheFullModelsHaveTheirParameters) {
   EXPECT_EQ(parameter_count(*network), parameter_count(model::gpt2_parameters(tiny_gpt2)));
 }
 
-TEST(Language, PredictionsAndPullBacksAreThoseOfTheSecondWriting) {
+TEST(Language, PredictionsAndGradientsAreTheReferences) {
   for (const auto& language : languages()) {
     SCOPED_TRACE(language.name);
     const auto tokens = some_tokens();
@@ -235,8 +235,8 @@ TEST(Language, GradientsOfTheWholeLossAreItsDifferences) {
   }
 }
 
-// Tied weights, both pull-backs and the chunked head, step after step; and updated during the pull-back.
-TEST(Language, OptimizersTakeTheStepsOfOneWholeGraph) {
+// Several steps with tied weights, a probe and the chunked head; and with updates during the backward pass.
+TEST(Language, OptimizersTakeTheStepsOfAutogradsGraph) {
   const auto tokens = some_tokens();
   const auto targets = some_tokens().flip({1}).contiguous();
   for (const auto& language : languages()) {
@@ -245,23 +245,24 @@ TEST(Language, OptimizersTakeTheStepsOfOneWholeGraph) {
       auto options = preset(optimizer_name);
       options.non_finite = NonFinite::record;
       const auto network = language.make(false, 0.0);
-      const auto frugal = language.make(true, 0.0);
+      const auto recomputing = language.make(true, 0.0);
       auto leaves = leaves_of_network(*network);
       const std::string head = language.name == "gpt2" ? "wte.weight" : "model.embed_tokens.weight";
       Optimizer optimizer(network->named_parameters(), options);
       Optimizer reference(leaves, options);
       options.update_during_pull_back = true;
-      Optimizer at_once(frugal->named_parameters(), options);
+      Optimizer at_once(recomputing->named_parameters(), options);
       for (int step = 0; step < 4; ++step) {
         const double value =
             optimizer.step(network->forward(tokens, {}), LinearCrossEntropy(network->head(), {}, 4), targets);
-        at_once.step(frugal->forward(tokens, {}), LinearCrossEntropy(frugal->head(), {}, 4), targets);
+        at_once.step(recomputing->forward(tokens, {}), LinearCrossEntropy(recomputing->head(), {}, 4), targets);
         const auto logits = torch::matmul(language.reference(leaves, tokens), leaves[head].t());
         EXPECT_NEAR(value, reference.step(logits, CrossEntropy(), targets), 1e-9 * value);
       }
       for (const auto& item : network->named_parameters()) {
         EXPECT_LE(relative_difference(item.value().detach(), leaves[item.key()].detach()), 1e-8) << item.key();
-        EXPECT_TRUE(same_bits(frugal->named_parameters()[item.key()].detach(), item.value().detach())) << item.key();
+        EXPECT_TRUE(same_bits(recomputing->named_parameters()[item.key()].detach(), item.value().detach()))
+            << item.key();
       }
     }
   }
@@ -280,7 +281,7 @@ TEST(Language, APredictionDependsOnNoLaterToken) {
   }
 }
 
-TEST(Language, DropoutFollowsTheKeyAndTheRowAlone) {
+TEST(Language, DropoutDependsOnKeyAndRowOnly) {
   const auto tokens = some_tokens(4);
   for (const auto& language : languages()) {
     SCOPED_TRACE(language.name);
@@ -296,7 +297,7 @@ TEST(Language, DropoutFollowsTheKeyAndTheRowAlone) {
       EXPECT_TRUE(same_bits(pulled[0].to_dense(), recomputed.at(name)[0].to_dense())) << name;
     }
     const auto second_half = network->forward(tokens.narrow(0, 2, 2), {.seed = 1, .step = 5, .first_row = 2});
-    // Products of other shapes, whose sums BLAS may order differently.
+    // BLAS may sum products of other shapes in another order.
     EXPECT_LE(relative_difference(second_half.predictions, whole.narrow(0, 2, 2)), 1e-13);
     EXPECT_GT(relative_difference(network->forward(tokens, {.seed = 1, .step = 6}).predictions, whole), 0.01);
     EXPECT_LE(relative_difference(network->predict(tokens), language.make(false, 0.0)->predict(tokens)), 1e-15);
@@ -316,7 +317,7 @@ TEST(Language, RotaryFrequenciesAreLlamas) {
   }
 }
 
-TEST(Language, WeightsStartAsTheReferencesDo) {
+TEST(Language, InitialWeightsAreTheReferences) {
   const auto network = model::make_gpt2({.vocabulary = 500, .context = 100, .width = 64, .layers = 8, .heads = 4}, 1);
   const auto deviation = [&](const char* name) { return network->named_parameters()[name].std().item<double>(); };
   EXPECT_NEAR(deviation("wte.weight"), 0.02, 5e-4);
@@ -328,24 +329,24 @@ TEST(Language, WeightsStartAsTheReferencesDo) {
                         make_gpt2(tiny_gpt2, 4)->named_parameters()["wte.weight"].detach().to(torch::kFloat64)));
 }
 
-TEST(Language, RefusesWhatDoesNotFit) {
+TEST(Language, InvalidInputsAndShapesThrow) {
   const auto network = make_gpt2(tiny_gpt2, 0);
   EXPECT_EQ(message_of([&] {
               network->forward(torch::zeros({2, 8}, torch::kInt64), {});
             }),
-            "the inputs have 8 tokens a row, but the model's context is 7");
+            "the inputs have 8 tokens a row, more than the model's context of 7");
   EXPECT_EQ(message_of([&] {
               network->predict(torch::full({2, 3}, 13, torch::kInt64));
             }),
-            "the inputs have tokens from 13 to 13, but the model's are 0 to 12");
+            "the inputs have tokens from 13 to 13; expected tokens from 0 to 12");
   EXPECT_EQ(message_of([&] {
               network->predict(torch::zeros({2, 3}));
             }),
             "the inputs are Float [2, 3]; expected Long [rows, tokens]");
   EXPECT_EQ(message_of([] { model::gpt2_parameters({.width = 10, .heads = 3}); }),
-            "a GPT-2 of width 10 can't have 3 heads: the width must be a multiple of them");
+            "a GPT-2 of width 10 can't have 3 heads: the width must be a multiple of the number of heads");
   EXPECT_EQ(message_of([] { model::llama_parameters({.heads = 4, .key_heads = 3}); }),
-            "a Llama of 4 heads can't have 3 key heads: the heads must be a multiple of them");
+            "a Llama of 4 heads can't have 3 key heads: the number of heads must be a multiple of the key heads");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void compare_products() {
       for (const std::int64_t inner : {1, 2, 5, 63, 64, 65, 1023, 1024, 1100}) {
         const auto left = torch::randn({rows, inner}, dtype);
         const auto right = torch::randn({inner, columns}, dtype);
-        const auto left_columns = left.t().contiguous().t();  // the same numbers, columns in a row
+        const auto left_columns = left.t().contiguous().t();  // the same numbers, column-major
         const auto right_columns = right.t().contiguous().t();
         const auto expected = left.to(torch::kFloat64).mm(right.to(torch::kFloat64));
         for (const auto& some_left : {left, left_columns}) {
@@ -51,7 +51,7 @@ void compare_products() {
 TEST(MlpKernels, ProductsAreTorchsInFloat32) { compare_products<float>(); }
 TEST(MlpKernels, ProductsAreTorchsInFloat64) { compare_products<double>(); }
 
-TEST(MlpKernels, NoRowsIsNoWork) {
+TEST(MlpKernels, AcceptNoRows) {
   const auto result = product_of<float>(torch::ones({0, 5}), torch::ones({5, 3}));
   EXPECT_EQ(result.numel(), 0);
 }
@@ -79,11 +79,11 @@ void compare_active_products() {
   }
 }
 
-// Sums of up to 300 products of size 1.
+// Tolerances for sums of up to 300 products of size 1.
 TEST(MlpKernels, ProductsOverActiveRowsAreTorchsInFloat32) { compare_active_products<float>(); }
 TEST(MlpKernels, ProductsOverActiveRowsAreTorchsInFloat64) { compare_active_products<double>(); }
 
-// Threads take parts of a product: any rows, and columns from a multiple of the unit on.
+// Threads compute parts of a product: any rows, and columns from a multiple of column_unit on.
 template <class T>
 void compare_parts() {
   const auto dtype = c10::CppTypeToScalarType<T>::value;
@@ -140,7 +140,7 @@ TEST(MlpKernels, PassesAreTorchs) {
 
       auto sums = torch::full({columns}, std::nan(""));
       column_sums<float>(rows, columns, values.data_ptr<float>(), sums.data_ptr<float>());
-      // Up to 131 numbers of size 1, one after the other.
+      // A sum of up to 131 numbers of size 1, in sequence.
       EXPECT_LE((sums - values.sum(0)).abs().max().item<double>(), 1e-4);
     }
   }

@@ -1,5 +1,5 @@
-// The multilayer perceptron against torch: weights against torch::nn::Linear to the bit, predictions and pull-backs
-// against autograd on the same numbers.
+// The multilayer perceptron against torch: initial weights against torch::nn::Linear to the bit, predictions and
+// gradients against autograd with the same weights.
 #include "model/mlp.h"
 
 #include <ATen/Parallel.h>
@@ -20,7 +20,7 @@ using lehi::testing::relative_difference;
 using lehi::testing::same_bits;
 using Tensors = std::vector<torch::Tensor>;
 
-// Sums of some hundred terms in another order: far less than these, were a term missing or wrong.
+// Sums of some hundred terms in another order; a missing or wrong term would differ by far more.
 double rounding(torch::Dtype dtype) { return dtype == torch::kFloat64 ? 1e-12 : 1e-5; }
 
 const std::vector<std::vector<std::int64_t>>& shapes() {
@@ -41,7 +41,7 @@ Tensors values_of(const Mlp& model) {
   return values;
 }
 
-/// Leaves of their own with the same numbers, for autograd.
+/// New leaves with the same numbers, for autograd.
 Tensors leaves_of(const Mlp& model) {
   Tensors leaves;
   for (const auto& value : values_of(model)) leaves.push_back(value.detach().clone().requires_grad_(true));
@@ -77,7 +77,7 @@ TEST(Mlp, WeightsAreThoseOfTorchsLinearLayers) {
   }
 }
 
-TEST(Mlp, TheGlobalGeneratorIsLeftAlone) {
+TEST(Mlp, TheGlobalGeneratorIsNotUsed) {
   torch::manual_seed(5);
   const auto expected = torch::rand({3});
   torch::manual_seed(5);
@@ -94,7 +94,7 @@ TEST(Mlp, ParametersHaveTorchsNamesAndThePapersNumbers) {
   EXPECT_EQ(parameter_count(Mlp({9, 100, 1}, 0)), 1'101);
 }
 
-// What pull_back delivers, by cotangent and in the order of the parameters.
+// The gradients that the backward pass delivers, by cotangent and in the order of the parameters.
 std::vector<Tensors> pulled_by(const Differentiable& network, const Tensors& cotangents) {
   std::vector<Tensors> lists(cotangents.size());
   network.pull_back(cotangents, [&](const torch::Tensor&, const Tensors& pulled) {
@@ -103,13 +103,13 @@ std::vector<Tensors> pulled_by(const Differentiable& network, const Tensors& cot
   return lists;
 }
 
-TEST(Mlp, PredictionsAndPullBacksAreAutograds) {
+TEST(Mlp, PredictionsAndGradientsAreAutograds) {
   for (const auto dtype : {torch::kFloat64, torch::kFloat32}) {
     for (const auto& sizes : shapes()) {
       Mlp model(sizes, 3, dtype);
       const auto leaves = leaves_of(model);
       torch::manual_seed(17);
-      // Batches that grow, shrink and come back: buffers are used again.
+      // Batches that grow, shrink and grow again: buffers are reused.
       for (const std::int64_t rows : {5, 128, 1, 131, 128}) {
         for (const std::size_t count : {1, 2, 1, 3}) {
           SCOPED_TRACE("rows " + std::to_string(rows) + ", cotangents " + std::to_string(count));
@@ -167,8 +167,8 @@ TEST(Mlp, ARowsPredictionDoesNotDependOnItsBatch) {
   }
 }
 
-// Shapes large enough for several threads, with parts that are no multiples of anything.
-TEST(Mlp, SameBitsWhateverTheThreads) {
+// Shapes large enough for several threads, with sizes that are not multiples of any unit.
+TEST(Mlp, SameBitsForAnyNumberOfThreads) {
   const int threads = at::get_num_threads();
   for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
     for (const auto& sizes : {std::vector<std::int64_t>{784, 50, 10}, {333, 97, 65, 7}}) {
@@ -212,8 +212,8 @@ TEST(Mlp, InputsAndCotangentsMayHaveAnyStrides) {
   for (std::size_t i = 0; i < dense.size(); ++i) EXPECT_TRUE(same_bits(strided[i], dense[i]));
 }
 
-// Twelve steps carry rounding forward, and early ones divide by small s.
-TEST(Mlp, EveryOptimizerTakesTheStepsOfTheGraph) {
+// The tolerance: twelve steps accumulate rounding, and early ones divide by small s.
+TEST(Mlp, EveryOptimizerTakesTheStepsOfAutogradsGraph) {
   torch::manual_seed(8);
   const auto inputs = torch::randn({24, 9}, torch::kFloat64);
   const auto classes = torch::randint(0, 4, {24}, torch::kInt64);
@@ -236,7 +236,7 @@ TEST(Mlp, EveryOptimizerTakesTheStepsOfTheGraph) {
   }
 }
 
-// A ReLU that returned 0 for NaN would hide that the weights before it are lost.
+// A ReLU that returned 0 for NaN would hide NaN weights before it.
 TEST(Mlp, NanPassesTheRelu) {
   Mlp model({3, 8, 2}, 0);
   auto weight = model.named_parameters()["layers.0.weight"];
@@ -244,13 +244,13 @@ TEST(Mlp, NanPassesTheRelu) {
   EXPECT_TRUE(model.forward(torch::ones({4, 3})).predictions.isnan().all().item<bool>());
 }
 
-TEST(Mlp, WhatDoesNotFitIsRefused) {
+TEST(Mlp, InvalidMlpSizesAndInputsThrow) {
   EXPECT_EQ(message_of([] { Mlp({5}, 0); }),
-            "a multilayer perceptron of sizes [5]: expected inputs, hidden layers and outputs, each 1 or above");
+            "a multilayer perceptron of sizes [5]: expected inputs, hidden layers and outputs, each at least 1");
   EXPECT_EQ(message_of([] {
               Mlp({5, 0, 1}, 0);
             }),
-            "a multilayer perceptron of sizes [5, 0, 1]: expected inputs, hidden layers and outputs, each 1 or above");
+            "a multilayer perceptron of sizes [5, 0, 1]: expected inputs, hidden layers and outputs, each at least 1");
   EXPECT_EQ(message_of([] {
               Mlp({5, 1}, 0, torch::kFloat16);
             }),
@@ -270,7 +270,7 @@ TEST(Mlp, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(message_of([&] {
               pulled_by(network, {torch::ones({2, 2})});
             }),
-            "a cotangent is Float [2, 2]; expected Float [3, 2], as the predictions are");
+            "a cotangent is Float [2, 2]; expected Float [3, 2], like the predictions");
 }
 
 }  // namespace

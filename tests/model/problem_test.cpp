@@ -1,4 +1,4 @@
-// The problems are what their publications say, and optimizers make progress on them.
+// The problems have the published values, and optimizers make progress on them.
 #include "model/problem.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(Problems, HaveTheirMinimumAtTheirOptimum) {
   for (const auto& problem : problems()) {
     EXPECT_NEAR(value(problem, tensor(problem.optimum)), problem.minimum, 1e-12) << problem.name;
     EXPECT_LE(gradient(problem, problem.optimum).abs().max().item<double>(), 1e-11) << problem.name;
-    // And it is a minimum: no neighbour is lower.
+    // It is a minimum: no neighbour is lower.
     for (std::size_t i = 0; i < problem.optimum.size(); ++i) {
       for (const double move : {-1e-2, 1e-2}) {
         auto neighbour = problem.optimum;
@@ -88,12 +88,10 @@ TEST(Problems, HelicalIsSmoothAcrossTheNegativeAxis) {
 }
 
 TEST(Problems, EveryOptimizerGoesDownhill) {
-  // sgd never scales its step and radam not the first ones, so both need a rate below 2 over the largest curvature,
-  // 10^4.
+  // sgd does not scale its steps, nor radam its first five: both need a rate below 2 over the largest curvature, 10^4.
   for (const auto& problem : problems()) {
     for (const auto which : all_presets()) {
       auto options = preset(which);
-      // Unscaled steps must be smaller: all of sgd's, and radam's first five.
       options.group.lr = which == Preset::sgd || which == Preset::radam ? 1e-5 : 1e-3;
       auto w = tensor(problem.start).requires_grad_(true);
       Optimizer optimizer(std::vector<torch::Tensor>{w}, options);
@@ -104,7 +102,7 @@ TEST(Problems, EveryOptimizerGoesDownhill) {
   }
 }
 
-TEST(Problems, AreFoundByNameOrRefusedWithAllNames) {
+TEST(Problems, AreFoundByNameOrThrowWithAllNames) {
   EXPECT_EQ(find_problem("wood").name, "wood");
   EXPECT_EQ(
       testing::message_of([] { find_problem("woods"); }),

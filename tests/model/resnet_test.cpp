@@ -1,4 +1,4 @@
-// ResNet against the same network made of torch::nn's modules with the same numbers.
+// ResNet against the same network of torch::nn's modules with the same weights.
 #include "model/resnet.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using lehi::testing::message_of;
 using lehi::testing::relative_difference;
 using lehi::testing::same_bits;
 
-// Children are registered under torchvision's names and in its order.
+// Children have torchvision's names and order.
 struct TorchBlock : torch::nn::Module {
   TorchBlock(std::int64_t in, std::int64_t out, std::int64_t stride)
       : conv1(register_module("conv1", convolution(in, out, 3, stride))),
@@ -77,7 +77,7 @@ const std::vector<ResNetShape>& small_resnets() {
   return all;
 }
 
-// Scales and shifts other than 1 and 0, or their part would not be seen.
+// Scales and shifts other than 1 and 0, so that errors in them show.
 void make_uneven(const Network& network) {
   const torch::NoGradGuard no_grad;
   for (const auto& item : network.named_parameters()) {
@@ -130,7 +130,7 @@ TEST(ResNet, WeightsAreThoseOfTorchsInitialisers) {
   torch::manual_seed(7);
   const auto network = make_resnet(shape, 7);
   const auto wide = make_resnet(shape, 7, false, torch::kFloat64);
-  // The global generator still stands at its seed, and draws the same numbers.
+  // make_resnet() does not use the global generator, which draws the same numbers from the same seed.
   for (const auto& item : network->named_parameters()) {
     const auto& value = item.value();
     if (item.key() == "fc.bias") continue;
@@ -149,7 +149,7 @@ TEST(ResNet, WeightsAreThoseOfTorchsInitialisers) {
   }
 }
 
-TEST(ResNet, PredictionsAndPullBacksAreTorchsModules) {
+TEST(ResNet, PredictionsAndGradientsAreTorchsModules) {
   torch::manual_seed(1);
   for (const auto& shape : small_resnets()) {
     const auto network = make_resnet(shape, 3, false, torch::kFloat64);
@@ -175,8 +175,8 @@ TEST(ResNet, PredictionsAndPullBacksAreTorchsModules) {
   }
 }
 
-// Central differences are exact to the step's square, 1e-12, and to rounding over the step, 1e-10.
-TEST(ResNet, PullBackIsTheDirectionalDerivative) {
+// Errors of central differences: the square of the step, 1e-12, and rounding over the step, 1e-10.
+TEST(ResNet, GradientsGiveTheDirectionalDerivative) {
   torch::manual_seed(2);
   const auto network = make_resnet({.classes = 3, .width = 2, .blocks = {1, 1}}, 5, false, torch::kFloat64);
   make_uneven(*network);
@@ -202,7 +202,7 @@ TEST(ResNet, PullBackIsTheDirectionalDerivative) {
   EXPECT_NEAR((above - below) / (2 * step), expected, 1e-7 * std::abs(expected));
 }
 
-TEST(ResNet, RunningValuesAreTorchsAndEvaluationUsesThem) {
+TEST(ResNet, RunningStatisticsAreTorchsAndEvaluationUsesThem) {
   torch::manual_seed(3);
   const ResNetShape& shape = small_resnets().front();
   for (const bool recompute : {false, true}) {
@@ -241,10 +241,10 @@ TEST(ResNet, RecomputationGivesTheSameBits) {
   }
 }
 
-TEST(ResNet, WhatDoesNotFitIsRefused) {
+TEST(ResNet, InvalidResNetShapesAndInputsThrow) {
   EXPECT_EQ(message_of([] { resnet_parameters({.width = 0}); }),
-            "a ResNet of 10 classes, width 0 and [2, 2, 2, 2] blocks: expected one to 4 stages, and each number 1 or "
-            "above");
+            "a ResNet of 10 classes, width 0 and [2, 2, 2, 2] blocks: expected one to 4 stages, and each number at "
+            "least 1");
   for (const ResNetShape& wrong :
        {ResNetShape{.classes = 0}, {.blocks = {}}, {.blocks = {1, 0}}, {.blocks = {1, 1, 1, 1, 1}}}) {
     EXPECT_NE(message_of([&] { make_resnet(wrong, 0); }), "");
@@ -265,7 +265,7 @@ TEST(ResNet, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(message_of([&] {
               network->forward(torch::ones({1, 3, 8, 8}), {});
             }),
-            "batch normalisation can't train on one row of one pixel; use more rows or larger images");
+            "batch normalisation can't train on a single row of one pixel: use more rows or larger images");
 }
 
 }  // namespace

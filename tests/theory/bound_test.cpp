@@ -1,4 +1,4 @@
-// The published bound: its value against independent arithmetic, and what runs do under it and above it.
+// The published bound: its value against independent arithmetic, a run that stays below it, and one that exceeds it.
 #include "lehi/bound.h"
 
 #include <gtest/gtest.h>
@@ -79,10 +79,10 @@ TEST(Bound, IsVacuousExactlyWhenNotBelowTheTrivialOne) {
   EXPECT_FALSE(long_run.vacuous);
 }
 
-TEST(Bound, RefusesEachConstantOutOfRangeByName) {
-  const auto message = [](const std::function<void(BoundConstants&)>& spoil) {
+TEST(Bound, NamesTheConstantOutOfRange) {
+  const auto message = [](const std::function<void(BoundConstants&)>& change) {
     BoundConstants constants;
-    spoil(constants);
+    change(constants);
     return message_of([&] { convergence_bound(constants); });
   };
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -158,7 +158,7 @@ class ScalarRule {
 
 double slope(double w) { return w / std::sqrt(1 + w * w); }
 
-// What the runs below share with the library, for as many steps as a library run is worth.
+// The runs below take the library's steps: compared for the first hundred.
 template <class O>
 void expect_library_takes_the_same_steps(O&& optimizer, torch::Tensor& w, const std::function<void()>& scalar_step,
                                          const std::vector<double>& scalar_w) {
@@ -167,7 +167,7 @@ void expect_library_takes_the_same_steps(O&& optimizer, torch::Tensor& w, const 
   for (int step = 0; step < 100; ++step) {
     optimizer.step(w.unsqueeze(0), loss, targets);
     scalar_step();
-    // The same operations in another order of rounding; nothing here amplifies a difference.
+    // The same operations, rounded in another order; nothing amplifies the difference.
     ASSERT_LE(testing::relative_difference(w, torch::tensor(scalar_w, torch::kFloat64)), 1e-12) << "step " << step;
   }
 }
@@ -178,7 +178,7 @@ TEST(Bound, AdamSimplifiedStaysUnderItWhereItIsNotVacuous) {
   struct Setting {
     double b1, b2, noise;
   };
-  // With noise, g = grad f +- 1: unbiased, and bounded by 2. One long run stands for the expectation.
+  // With noise, g = grad f +- 1: unbiased, and bounded by 2. One long run approximates the expectation.
   for (const auto& [b1, b2, noise] : {Setting{0, 0.9999, 0}, Setting{0.9, 0.999996, 0}, Setting{0.9, 0.999996, 1}}) {
     BoundConstants constants = {.lr = 1e-3, .beta1 = b1, .beta2 = b2, .eps = 1e-2, .dimension = d};
     constants.gradient_bound = std::sqrt((1 + noise) * (1 + noise) + constants.eps);
@@ -186,7 +186,7 @@ TEST(Bound, AdamSimplifiedStaysUnderItWhereItIsNotVacuous) {
     constants.steps = 4'000'000;
     const auto bound = convergence_bound(constants);
     ASSERT_FALSE(bound.vacuous);
-    // Stronger than the definition: below what f itself allows, |grad f|^2 < d, where there is no noise.
+    // Stronger than the definition of vacuous: without noise, f itself implies |grad f|^2 < d.
     if (noise == 0) {
       ASSERT_LT(bound.value, d);
     }

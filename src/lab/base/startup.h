@@ -1,9 +1,9 @@
-// How the program starts: LibTorch's threads, OpenBLAS's kernel, the allocator. The library does none of this by
-// itself.
+// What the program sets up before it does anything else: LibTorch's threads, OpenBLAS's kernel, the allocator. The
+// library does none of this.
 //
-// Debian's LibTorch starts with one thread, and its OpenBLAS may not know a recent CPU and fall back to a kernel
-// several times slower. OpenBLAS reads OPENBLAS_CORETYPE when it loads, so only starting the program again corrects
-// that. Deciding is apart from doing, so that tests can pretend to be another machine.
+// Debian's LibTorch starts with one thread, and its OpenBLAS may not recognise a recent CPU and then uses a kernel that
+// is several times slower. OpenBLAS reads OPENBLAS_CORETYPE when it loads, so the program must be restarted to change
+// it. plan_kernel() only decides, so that tests can describe any machine.
 #pragma once
 
 #include <optional>
@@ -14,33 +14,31 @@
 
 namespace lehi::base {
 
-/// For the first line of main(): uses all cores (unless OMP_NUM_THREADS is set), keeps freed memory, and, where
-/// OpenBLAS runs an unfit kernel, starts the program again with a better one. Returns warnings for the user, one
-/// sentence each.
+/// To call first in main(): uses all cores (unless OMP_NUM_THREADS is set), makes the allocator keep freed memory, and
+/// restarts the program where OpenBLAS's kernel does not suit the CPU. Returns warnings for the user, one sentence
+/// each.
 std::vector<std::string> prepare(int argc, char** argv);
 
-/// What the environment says about the kernel.
+/// The environment variables that concern the kernel.
 struct KernelSettings {
   std::optional<std::string> core_type;  ///< OPENBLAS_CORETYPE
-  bool restarted = false;                ///< prepare() set it and started this program again
+  bool restarted = false;                ///< prepare() has set it and restarted the program
 };
 
-/// What to do: start the program again with this OPENBLAS_CORETYPE and, where that is not asked for or not possible,
-/// tell the user this sentence. Both empty: all is well.
+/// Both strings are empty where the kernel suits the CPU.
 struct KernelPlan {
-  std::string restart_with;
-  std::string warning;
+  std::string restart_with;  ///< the OPENBLAS_CORETYPE to restart the program with; "" for no restart
+  std::string warning;       ///< for the user, if the program is not restarted or that fails
 };
 KernelPlan plan_kernel(const runtime::Host& host, const KernelSettings& settings);
 
-/// The settings of this process.
+/// Those of this process.
 KernelSettings kernel_settings();
 
-/// Replaces this process by the same program with OPENBLAS_CORETYPE set; returns only when that failed.
-void start_again(char** argv, const std::string& core_type);
+/// Restarts the program with this OPENBLAS_CORETYPE; returns only when that fails.
+void restart_program(char** argv, const std::string& core_type);
 
-/// Set to the kernel's name in the environment of a program that prepare() started again, so that it happens once at
-/// most.
+/// The environment variable in which a restarted program finds the kernel's name, so that it does not restart again.
 inline constexpr const char* restarted_variable = "LEHI_RESTARTED";
 
 }  // namespace lehi::base

@@ -90,7 +90,7 @@ const std::vector<Command>& commands() {
        call<parse_doctor, run_doctor>},
       {"bench", "how fast this build is here: ratios with bounds, beside plain loops and PyTorch",
        call<parse_bench, run_bench>},
-      {"scaling", "how fast ranks talk here, and what steps with up to 1,024 of them would take",
+      {"scaling", "latency and bandwidth between the ranks, and the bytes that a step sums",
        call<parse_scaling, run_scaling>},
       {"list", "the tasks, optimizers, losses or probes that exist", call<parse_list, run_list>},
       {"loss", "value, gradient, probe and second derivatives of a loss at given predictions",

@@ -11,7 +11,7 @@
 namespace lehi::distributed {
 namespace {
 
-bool makes_a_rank(std::string_view entry) {
+bool is_launch_variable(std::string_view entry) {
   const auto& names = launch_variables();
   return std::find(names.begin(), names.end(), entry.substr(0, entry.find('='))) != names.end();
 }
@@ -26,7 +26,7 @@ std::vector<std::string> whole_environment() {
 
 std::vector<std::string> environment_without_ranks() {
   auto entries = whole_environment();
-  std::erase_if(entries, makes_a_rank);
+  std::erase_if(entries, is_launch_variable);
   return entries;
 }
 

@@ -1,5 +1,5 @@
-// The environment that a child process gets. mpirun, srun and torchrun tell a process by environment variables that it
-// is one of many; a child must not inherit that: a run of a study is one process, and a rank of --nproc has its own.
+// The environment of a child process. mpirun, srun and torchrun set variables that make a process a rank of many. A
+// child must not inherit them: a run of a study is a process of its own, and a rank of --nproc gets its own variables.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace lehi::distributed {
 
-/// This process's own, as "NAME=value".
+/// This process's environment, as "NAME=value".
 std::vector<std::string> whole_environment();
 
-/// The same without what makes a process a rank.
+/// The same without the variables that make a process a rank.
 std::vector<std::string> environment_without_ranks();
 
 }  // namespace lehi::distributed

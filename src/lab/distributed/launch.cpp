@@ -9,36 +9,36 @@
 namespace lehi::distributed {
 namespace {
 
-constexpr int most_ranks = 1 << 20;
+constexpr int max_ranks = 1 << 20;
 constexpr const char* loopback = "127.0.0.1";
 
-std::optional<int> number_of(const Environment& environment, const char* name, int least, int most) {
+std::optional<int> integer_variable(const Environment& environment, const char* name, int smallest, int largest) {
   const char* text = environment(name);
   if (text == nullptr || *text == '\0') return std::nullopt;
   const std::string_view view = text;
   int value = 0;
   const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (error != std::errc() || end != view.data() + view.size() || value < least || value > most) {
+  if (error != std::errc() || end != view.data() + view.size() || value < smallest || value > largest) {
     throw_invalid_argument(
-        "the environment's {} is '{}'; expected a whole number from {} to {}, as torchrun, mpirun or srun set it", name,
-        view, least, most);
+        "the environment variable {} is '{}'; expected an integer from {} to {}, as torchrun, mpirun or srun set it",
+        name, view, smallest, largest);
   }
   return value;
 }
 
-std::string text_of(const Environment& environment, const char* name) {
+std::string string_variable(const Environment& environment, const char* name) {
   const char* text = environment(name);
   return text == nullptr ? "" : text;
 }
 
-// Jobs that run at the same time on one host should not meet at the same port; below the system's own choices.
+// Different ports for jobs that run at the same time on one host, below the range that the system assigns from.
 std::uint16_t port_of_job(const std::string& job) {
   constexpr std::size_t first = 20000;
   constexpr std::size_t ports = 12000;
   return static_cast<std::uint16_t>(first + std::hash<std::string>{}(job) % ports);
 }
 
-// The launcher's variables that play the same part.
+// What each launcher calls the same variables.
 struct Names {
   const char* launcher;
   const char* rank;
@@ -50,26 +50,26 @@ struct Names {
 constexpr Names torchrun = {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
 constexpr Names mpirun = {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
                           "OMPI_COMM_WORLD_LOCAL_SIZE"};
-// A batch script that is no step has a SLURM_PROCID too, but not the step's number of tasks.
+// A batch script that srun has not started also has SLURM_PROCID, but not the step's number of tasks.
 constexpr Names srun = {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr};
 
-std::optional<Launch> ranks_of(const Environment& environment, const Names& names) {
-  const auto size = number_of(environment, names.size, 1, most_ranks);
+std::optional<Launch> launch_by(const Environment& environment, const Names& names) {
+  const auto size = integer_variable(environment, names.size, 1, max_ranks);
   if (!size || *size == 1) return std::nullopt;
-  const auto rank = number_of(environment, names.rank, 0, *size - 1);
+  const auto rank = integer_variable(environment, names.rank, 0, *size - 1);
   if (!rank)
-    throw_invalid_argument("the environment has {} but no {}: start every rank with {}", names.size, names.rank,
-                           names.launcher);
+    throw_invalid_argument("the environment variable {} is set, but {} is not: start every rank with {}", names.size,
+                           names.rank, names.launcher);
   Launch launch{.launcher = names.launcher, .rank = *rank, .size = *size};
-  launch.local_rank = number_of(environment, names.local_rank, 0, *size - 1).value_or(launch.rank);
+  launch.local_rank = integer_variable(environment, names.local_rank, 0, *size - 1).value_or(launch.rank);
   launch.local_size = launch.size;
   if (names.local_size != nullptr) {
-    launch.local_size = number_of(environment, names.local_size, 1, *size).value_or(launch.size);
+    launch.local_size = integer_variable(environment, names.local_size, 1, *size).value_or(launch.size);
   }
   return launch;
 }
 
-// "2(x3),1": the tasks of each node. The first number is an upper limit of this node's.
+// "2(x3),1" lists the tasks of each node. The first number serves as an upper limit for this node.
 int tasks_of_first_node(const std::string& text, int size) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -87,32 +87,33 @@ std::string first_host(const std::string& list) {
 }
 
 std::optional<Launch> launch_of(const Environment& environment) {
-  auto launch = ranks_of(environment, torchrun);
+  auto launch = launch_by(environment, torchrun);
   std::string job;
   std::string host;
   if (launch) {
-    launch->store_runs = text_of(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True";
-    launch->attempt = number_of(environment, "TORCHELASTIC_RESTART_COUNT", 0, most_ranks).value_or(0);
-  } else if (launch = ranks_of(environment, mpirun); launch) {
-    job = text_of(environment, "PMIX_NAMESPACE");
-  } else if (launch = ranks_of(environment, srun); launch) {
-    job = text_of(environment, "SLURM_JOB_ID") + "." + text_of(environment, "SLURM_STEP_ID");
-    launch->local_size = tasks_of_first_node(text_of(environment, "SLURM_STEP_TASKS_PER_NODE"), launch->size);
-    host = first_host(text_of(environment, "SLURM_STEP_NODELIST"));
+    launch->launcher_serves_store = string_variable(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True";
+    launch->attempt = integer_variable(environment, "TORCHELASTIC_RESTART_COUNT", 0, max_ranks).value_or(0);
+  } else if (launch = launch_by(environment, mpirun); launch) {
+    job = string_variable(environment, "PMIX_NAMESPACE");
+  } else if (launch = launch_by(environment, srun); launch) {
+    job = string_variable(environment, "SLURM_JOB_ID") + "." + string_variable(environment, "SLURM_STEP_ID");
+    launch->local_size = tasks_of_first_node(string_variable(environment, "SLURM_STEP_TASKS_PER_NODE"), launch->size);
+    host = first_host(string_variable(environment, "SLURM_STEP_NODELIST"));
   } else {
     return std::nullopt;
   }
-  launch->address = text_of(environment, "MASTER_ADDR");
+  launch->address = string_variable(environment, "MASTER_ADDR");
   if (launch->address.empty()) launch->address = launch->local_size == launch->size ? loopback : host;
   if (launch->address.empty()) {
     throw_invalid_argument(
-        "{} started ranks on several hosts, but not where they meet: set MASTER_ADDR to rank 0's host, for example "
-        "with `mpirun -x MASTER_ADDR=$(hostname)`",
+        "{} started ranks on several hosts, which need an address to meet at: set MASTER_ADDR to rank 0's host, for "
+        "example with `mpirun -x MASTER_ADDR=$(hostname)`",
         launch->launcher);
   }
-  const auto port = number_of(environment, "MASTER_PORT", 1, 65535);
+  const auto port = integer_variable(environment, "MASTER_PORT", 1, 65535);
   if (!port && job.empty())
-    throw_invalid_argument("the environment has {} but no MASTER_PORT: start every rank with torchrun", "WORLD_SIZE");
+    throw_invalid_argument(
+        "the environment variable WORLD_SIZE is set, but MASTER_PORT is not: start every rank with torchrun");
   launch->port = port ? static_cast<std::uint16_t>(*port) : port_of_job(job);
   return launch;
 }

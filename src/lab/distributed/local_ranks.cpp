@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// This process's environment with the rank's variables, as "NAME=value".
+// This process's environment with the variables of a rank, as "NAME=value".
 std::vector<std::string> environment_of(int rank, int ranks, std::uint16_t port) {
   auto result = environment_without_ranks();
   const std::map<std::string, std::string> own = {{"RANK", std::to_string(rank)},
@@ -35,23 +35,25 @@ std::vector<std::string> environment_of(int rank, int ranks, std::uint16_t port)
   return result;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+std::vector<char*> null_terminated(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.reserve(strings.size() + 1);
+  for (std::string& text : strings) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
 }
 
-// In a group of its own: Ctrl-C reaches it through its parent only, once.
+// The child gets a process group of its own, so that Ctrl-C reaches it once, through its parent.
 pid_t start_rank(const std::string& program, std::vector<std::string> arguments, std::vector<std::string> environment) {
-  const auto argv = pointers_to(arguments);
-  const auto envp = pointers_to(environment);
+  const auto argv = null_terminated(arguments);
+  const auto envp = null_terminated(environment);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0)
-    throw_invalid_argument("a rank could not be started: {}", std::strerror(errno));  // NOLINT(concurrency-mt-unsafe)
+    throw_invalid_argument("cannot start the process of a rank: {}",
+                           std::strerror(errno));  // NOLINT(concurrency-mt-unsafe)
   if (child > 0) return child;
-  // Only what is safe between fork and exec.
+  // From here on only async-signal-safe calls.
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);

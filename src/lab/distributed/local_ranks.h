@@ -1,4 +1,4 @@
-// `lehi train --nproc N`: the ranks of one machine, started by their own parent, which keeps the store where they meet.
+// `lehi train --nproc N`: starts the ranks of one machine as child processes and serves the store where they meet.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace lehi::distributed {
 
-/// Runs the program N times, as torchrun would; returns when all have ended. Signals that this process gets are passed
-/// on, and no rank outlives it. The result is rank 0's exit code, or 1 where that was 0 and another's was not, or where
-/// it was ended by a signal. `program` is a path, `arguments` begin with its name.
+/// Starts the program once a rank, as torchrun does, and returns when all ranks have ended. A signal to this process
+/// goes to all ranks, and no rank outlives it. Returns rank 0's exit code; 1 if a signal ended rank 0, or if rank 0
+/// returned 0 and another rank did not. `program` is a path, `arguments` begin with its name.
 int run_local_ranks(int ranks, const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace lehi::distributed

@@ -24,14 +24,14 @@ std::shared_ptr<c10d::Store> shared_store(c10::intrusive_ptr<c10d::Store> store)
 }
 
 std::shared_ptr<c10d::Store> meet_at_store(const Launch& launch, std::chrono::milliseconds limit) {
-  const bool serve = launch.rank == 0 && !launch.store_runs;
+  const bool serve = launch.rank == 0 && !launch.launcher_serves_store;
   try {
     return shared_store(open_store(launch, serve, limit));
   } catch (const std::exception& error) {
-    const std::string text = error.what();  // with a backtrace after its first line
+    const std::string text = error.what();  // LibTorch appends a backtrace to the first line
     throw std::runtime_error(fmt::format(
-        "rank {} of {} could not {} the ranks' store at {}:{}: {}; set MASTER_ADDR and MASTER_PORT to a place where "
-        "rank 0 can be reached",
+        "rank {} of {} could not {} the ranks' store at {}:{}: {}; set MASTER_ADDR and MASTER_PORT to an address "
+        "at which the other ranks can reach rank 0",
         launch.rank, launch.size, serve ? "serve" : "reach", launch.address, launch.port,
         text.substr(0, text.find('\n'))));
   }

@@ -9,14 +9,15 @@
 
 namespace lehi::distributed {
 
-/// The store at the launch's address; with `serve` it is this process that serves it. Keys are this attempt's own.
-/// Throws what c10d does when nobody serves it within `limit`.
+/// Connects to the store at the launch's address; with `serve` this process serves it. The keys have the attempt's
+/// number as a prefix. Throws c10d's exception when no process serves the store within `limit`.
 c10::intrusive_ptr<c10d::Store> open_store(const Launch& launch, bool serve, std::chrono::milliseconds limit);
 
-/// The same as a pointer of the standard's.
+/// The same store as a std::shared_ptr.
 std::shared_ptr<c10d::Store> shared_store(c10::intrusive_ptr<c10d::Store> store);
 
-/// Opens the store, which rank 0 serves unless the launcher does. std::runtime_error with a sentence when it can't.
+/// Opens the store, which rank 0 serves unless the launcher does. Throws std::runtime_error with one sentence when it
+/// can't.
 std::shared_ptr<c10d::Store> meet_at_store(const Launch& launch, std::chrono::milliseconds limit);
 
 }  // namespace lehi::distributed

@@ -19,11 +19,11 @@ template <class T, bool with_slope>
 LEHI_CLONES void gelu_range(T* x, T* y, std::int64_t begin, std::int64_t end) {
   constexpr T root = T(0.79788456080286535588);  // sqrt(2 / pi)
   constexpr T cubic = T(0.044715);
-  constexpr T most = T(1e6);  // of x^2: s is 0 or 1 long before, and what it is multiplied by must not be infinite
-#pragma GCC ivdep             // different tensors
+  constexpr T largest = T(1e6);  // of x^2: s has rounded to 0 or 1 long before, and 0 times infinity must not arise
+#pragma GCC ivdep                // x and y are different tensors
   for (std::int64_t i = begin; i < end; ++i) {
     const T value = x[i];
-    const T square = std::min(value * value, most);
+    const T square = std::min(value * value, largest);
     const T s = kernels::sigmoid(T(2) * root * value * (T(1) + cubic * square));
     y[i] = value * s;
     if constexpr (with_slope) {
@@ -34,7 +34,7 @@ LEHI_CLONES void gelu_range(T* x, T* y, std::int64_t begin, std::int64_t end) {
 
 template <class T, bool with_slopes>
 LEHI_CLONES void gated_range(T* gate, T* up, T* y, std::int64_t begin, std::int64_t end) {
-#pragma GCC ivdep  // different tensors
+#pragma GCC ivdep  // three different tensors
   for (std::int64_t i = begin; i < end; ++i) {
     const T value = gate[i];
     const T s = kernels::sigmoid(value);
@@ -71,7 +71,7 @@ Tensor run_gated(const Tensor& gate, const Tensor& up) {
 
 template <class T>
 LEHI_CLONES void multiply_range(const T* cotangents, const T* slope, T* out, std::int64_t begin, std::int64_t end) {
-#pragma GCC ivdep  // out is cotangents, or apart from it
+#pragma GCC ivdep  // out is either cotangents or does not overlap it
   for (std::int64_t i = begin; i < end; ++i) out[i] = cotangents[i] * slope[i];
 }
 

@@ -16,14 +16,14 @@ using torch::Tensor;
 
 namespace {
 
-// Queries at a time: enough for a good product, few enough that what lies above the diagonal costs little.
+// Queries a block: enough for an efficient product, few enough that the scores above the diagonal cost little.
 constexpr std::int64_t query_block = 64;
 
-// One head of one row: matrices [tokens, width].
+// One head of one row of the batch: a matrix [tokens, width].
 template <class T>
 struct Head {
-  T* data;
-  std::int64_t stride;
+  T* data = nullptr;
+  std::int64_t stride = 0;
 
   T* at(std::int64_t token) const { return data + token * stride; }
 };
@@ -33,7 +33,7 @@ Head<T> head_of(const Tensor& matrix, std::int64_t first_token, std::int64_t hea
   return {matrix.data_ptr<T>() + first_token * matrix.stride(0) + head * width, matrix.stride(0)};
 }
 
-// scores[0..count) -> softmax in place; returns the logarithm of the sum.
+// Replaces scores[0..count) by their softmax; returns the logarithm of the sum of their exponentials.
 template <class T>
 LEHI_CLONES T softmax_row(T* scores, std::int64_t count) {
   const T largest = kernels::lane_max(scores, count, std::numeric_limits<T>::lowest());
@@ -45,34 +45,35 @@ LEHI_CLONES T softmax_row(T* scores, std::int64_t count) {
 }
 
 template <class T>
-LEHI_CLONES void weights_again(T* scores, std::int64_t count, T log_normaliser) {
+LEHI_CLONES void recompute_weights(T* scores, std::int64_t count, T log_normaliser) {
   for (std::int64_t i = 0; i < count; ++i) scores[i] = kernels::exp_of_nonpositive(scores[i] - log_normaliser);
 }
 
-// dscores = scale weights (dweights - sum(weights dweights)), over dweights.
+// Overwrites dweights with dscores = scale weights (dweights - sum(weights dweights)).
 template <class T>
 LEHI_CLONES void pull_back_softmax(const T* weights, T* dweights, std::int64_t count, T scale) {
   const T sum = kernels::lane_sum<T>(count, [=](std::int64_t i) { return weights[i] * dweights[i]; });
-#pragma GCC ivdep  // different buffers
+#pragma GCC ivdep  // the buffers do not overlap
   for (std::int64_t i = 0; i < count; ++i) dweights[i] = scale * weights[i] * (dweights[i] - sum);
 }
 
 template <class T>
 LEHI_CLONES void product_of(const T* left, const T* right, T* out, std::int64_t count) {
-#pragma GCC ivdep  // out is left, or apart from it
+#pragma GCC ivdep  // out is either left or does not overlap it
   for (std::int64_t i = 0; i < count; ++i) out[i] = left[i] * right[i];
 }
 
-// A block's rows [begin, end) of a head; row i reaches the keys [0, i], and its scratch rows lie `end` apart.
+// The queries [begin, end) of a head. Query i sees the keys [0, i]; the block's scratch matrices have rows of length
+// `end`.
 struct Block {
-  std::int64_t row;   // of the batch
-  std::int64_t head;  // of the queries
-  std::int64_t begin;
-  std::int64_t end;
-  std::int64_t tokens;
+  std::int64_t row = 0;   // of the batch
+  std::int64_t head = 0;  // of the queries
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t tokens = 0;
 
   std::int64_t rows() const { return end - begin; }
-  // Of the weight of query `begin + i` for key 0 in the row's mask.
+  // Where the dropout mask of the batch's row has the weight of query `begin + i` and key 0.
   std::int64_t place(std::int64_t i) const { return (head * tokens + begin + i) * tokens; }
 };
 
@@ -111,7 +112,8 @@ void attend_block(const Block& block, std::int64_t width, Head<T> queries, Head<
                   out.at(block.begin), out.stride);
 }
 
-// The cotangent's three parts; those of keys and values are added to what later blocks have left there, if any.
+// The cotangents of queries, keys and values. Those of keys and values are added to what earlier blocks and heads left;
+// the first one overwrites.
 template <class T>
 void pull_back_block(const Block& block, std::int64_t width, Head<T> queries, Head<T> keys, Head<T> values,
                      const T* weights, const T* factors, T* dropped, T* dweights, Head<T> dout, bool first,
@@ -143,14 +145,14 @@ void pull_back_block(const Block& block, std::int64_t width, Head<T> queries, He
 
 }  // namespace
 
-Attended attend(const AttentionShape& shape, const AttentionInputs& inputs, const Dropout& dropout) {
+AttentionResult attend(const AttentionShape& shape, const AttentionInputs& inputs, const Dropout& dropout) {
   const std::int64_t shared = shape.heads / shape.groups;
   const auto options = inputs.queries.options();
-  Attended result = {torch::empty({shape.rows * shape.tokens, shape.heads * shape.width}, options),
-                     torch::empty({shape.rows, shape.heads, shape.tokens}, options)};
+  AttentionResult result = {torch::empty({shape.rows * shape.tokens, shape.heads * shape.width}, options),
+                            torch::empty({shape.rows, shape.heads, shape.tokens}, options)};
   by_dtype(inputs.queries, [&]<class T>(T) {
     at::parallel_for(0, shape.rows * shape.heads, 1, [&](std::int64_t begin, std::int64_t end) {
-      // A tensor, for its alignment: some BLAS libraries round differently at other addresses.
+      // A tensor, because its memory is aligned: some BLAS libraries round differently at other addresses.
       const Tensor scratch = torch::zeros({(dropout.active() ? 2 : 1) * query_block * shape.tokens}, options);
       for (std::int64_t task = begin; task < end; ++task) {
         const std::int64_t row = task / shape.heads;
@@ -176,7 +178,7 @@ void pull_back_attend(const AttentionShape& shape, const AttentionInputs& inputs
   const std::int64_t all_tokens = shape.rows * shape.tokens;
   const std::int64_t count = cotangents.size(0) / all_tokens;
   by_dtype(inputs.queries, [&]<class T>(T) {
-    // One task a group: the queries that share a key add to the same place.
+    // One task a group: heads that share keys and values add to the same cotangents.
     at::parallel_for(0, shape.rows * shape.groups, 1, [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t size = query_block * shape.tokens;
       const Tensor memory = torch::zeros({(dropout.active() ? 4 : 2) * size}, inputs.queries.options());
@@ -195,13 +197,13 @@ void pull_back_attend(const AttentionShape& shape, const AttentionInputs& inputs
           const Head<T> keys = of(inputs.keys, group, 0);
           const Head<T> values = of(inputs.values, group, 0);
           const T* logs = log_normaliser.data_ptr<T>() + (row * shape.heads + head) * shape.tokens;
-          // From the last block, which reaches every key, to the first.
+          // From the last block, which sees every key, to the first.
           for (std::int64_t from = (shape.tokens - 1) / query_block * query_block; from >= 0; from -= query_block) {
             const Block block = {row, head, from, std::min(shape.tokens, from + query_block), shape.tokens};
             scores_of(block, shape.width, queries, keys, weights);
             for (std::int64_t i = 0; i < block.rows(); ++i) {
               T* line = weights + i * block.end;
-              weights_again(line, from + i + 1, logs[from + i]);
+              recompute_weights(line, from + i + 1, logs[from + i]);
               std::fill(line + from + i + 1, line + block.end, T(0));
             }
             if (factors != nullptr) drop(block, dropout, factors);

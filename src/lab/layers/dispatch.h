@@ -1,4 +1,4 @@
-// float32 or float64: calls `body` with a value of the tensor's type.
+// Calls `body` with a float or a double, as the tensor's dtype is.
 #pragma once
 
 #include <torch/types.h>
@@ -11,7 +11,8 @@ template <class Body>
 decltype(auto) by_dtype(const torch::Tensor& tensor, Body&& body) {
   if (tensor.scalar_type() == torch::kFloat32) return body(float{});
   if (tensor.scalar_type() == torch::kFloat64) return body(double{});
-  throw_invalid_argument("a layer was given {}; expected float32 or float64", c10::toString(tensor.scalar_type()));
+  throw_invalid_argument("the dtype of a layer's input is {}; expected float32 or float64",
+                         c10::toString(tensor.scalar_type()));
 }
 
 }  // namespace lehi::layers

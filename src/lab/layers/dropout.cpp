@@ -11,7 +11,7 @@
 namespace lehi::layers {
 namespace {
 
-constexpr std::uint32_t dropout_purpose = 16;  // apart from those of kernels/draws.h
+constexpr std::uint32_t dropout_purpose = 16;  // different from those of kernels/draws.h
 
 std::uint32_t low_word(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 std::uint32_t high_word(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32U); }
@@ -32,7 +32,7 @@ void Dropout::factors(std::int64_t row, std::int64_t first, std::int64_t count, 
   const T kept = static_cast<T>(1.0 / (1.0 - probability_));
   const std::uint64_t global = first_row_ + static_cast<std::uint64_t>(row);
   const std::int64_t end = first + count;
-  for (std::int64_t place = first; place < end;) {  // four places share a block
+  for (std::int64_t place = first; place < end;) {  // a block of random words serves four positions
     const auto words = kernels::philox(
         {low_word(global), high_word(global), static_cast<std::uint32_t>(place / 4), dropout_purpose}, {key0_, key1_});
     const std::int64_t next = std::min(end, place / 4 * 4 + 4);

@@ -1,5 +1,5 @@
-// Dropout whose mask is a function of where it is: of the step's key, the row's index within the step, the site in the
-// model and the place in the row. So a mask can be made again instead of being kept, in parts and in any order.
+// Dropout with a mask that is a function of the step's key, the row's index within the step, the site in the model and
+// the position in the row. So the backward pass can recompute a mask, in parts and in any order, instead of keeping it.
 #pragma once
 
 #include <torch/types.h>
@@ -12,17 +12,18 @@ namespace lehi::layers {
 
 class Dropout {
  public:
-  /// probability 0: nothing is dropped, and the rest does not matter.
+  /// `site` distinguishes the dropouts of a model. With probability 0 nothing is dropped, and `key` and `site` are
+  /// unused.
   Dropout(double probability, const RandomKey& key, std::uint32_t site);
   Dropout() = default;
 
   bool active() const { return probability_ > 0.0; }
 
-  /// What the values at places [first, first + count) of a row of the batch are multiplied by: 0 or 1 / (1 - p).
+  /// The factors, 0 or 1 / (1 - p), of the values at positions [first, first + count) of a row of the batch.
   template <class T>
   void factors(std::int64_t row, std::int64_t first, std::int64_t count, T* out) const;
 
-  /// The factors of every value; the first dimension counts rows, the others places. Undefined where not active.
+  /// The factors of a tensor of these sizes, whose first dimension is rows. Undefined where not active.
   torch::Tensor mask(at::IntArrayRef sizes, const torch::TensorOptions& options) const;
 
  private:

@@ -18,7 +18,7 @@ Gemm<T>* loaded_gemm() {
 
 template <class T>
 torch::Tensor factor_tensor(std::int64_t rows, std::int64_t columns, Factor<T> factor) {
-  // from_blob() wants a pointer to change; nothing changes a factor.
+  // from_blob() takes a pointer to non-const; a factor is only read.
   const auto make = [&](std::int64_t height, std::int64_t width) {
     return torch::from_blob(const_cast<T*>(factor.data), {height, width}, {factor.stride, 1},
                             c10::CppTypeToScalarType<T>::value);
@@ -32,12 +32,12 @@ template <class T>
 void multiply_add(std::int64_t rows, std::int64_t columns, std::int64_t inner, T scale, Factor<T> left, Factor<T> right,
                   T keep, T* result, std::int64_t result_stride) {
   static Gemm<T>* const gemm = loaded_gemm<T>();
-  if (gemm == nullptr) {  // a LibTorch that hides its BLAS
+  if (gemm == nullptr) {  // LibTorch does not export its BLAS's symbols
     torch::from_blob(result, {rows, columns}, {result_stride, 1}, c10::CppTypeToScalarType<T>::value)
         .addmm_(factor_tensor(rows, inner, left), factor_tensor(inner, columns, right), keep, scale);
     return;
   }
-  // BLAS counts by columns: there our matrices are transposed, and so is the product of the factors in reverse order.
+  // BLAS is column-major: to it our matrices are transposed, so it multiplies the factors in reverse order.
   const int m = static_cast<int>(columns);
   const int n = static_cast<int>(rows);
   const int k = static_cast<int>(inner);

@@ -14,10 +14,10 @@ using torch::Tensor;
 
 namespace {
 
-// Rows whose parts of the weight's gradient are added up together. Fixed, so that sums don't depend on the threads.
+// Rows a partial sum of the weight's gradient has. Fixed, so that the sums don't depend on the number of threads.
 constexpr std::int64_t norm_chunk = 32;
 
-// With sums of type Sum; false where they are not finite.
+// Sums have type Sum. Returns false where they are not finite.
 template <class Sum, class T>
 LEHI_INLINE bool sum_statistics(const T* x, std::int64_t width, bool centred, T eps, T* statistics) {
   const Sum count = static_cast<Sum>(width);
@@ -35,7 +35,7 @@ LEHI_INLINE bool sum_statistics(const T* x, std::int64_t width, bool centred, T 
 template <class T>
 LEHI_CLONES void find_statistics(const T* x, std::int64_t width, bool centred, T eps, T* statistics) {
   if (sum_statistics<T>(x, width, centred, eps, statistics)) return;
-  // Squares beyond float32 would make r zero, and with it the row: silence where there was a signal.
+  // In float32 the squares overflow: r and the whole row would become 0.
   sum_statistics<double>(x, width, centred, eps, statistics);
 }
 
@@ -51,8 +51,8 @@ LEHI_CLONES void normalise_row(const T* x, std::int64_t width, const T* weight, 
   }
 }
 
-// With n = (x - mean) r and d = w dy: dx = r (d - mean(d) - n mean(n d)), without mean(d) in the rms norm; the row's
-// part of dw is n dy, of db dy.
+// With n = (x - mean) r and d = w dy: dx = r (d - mean(d) - n mean(n d)), without mean(d) in the rms norm. The row adds
+// n dy to dw and dy to db.
 template <class T>
 LEHI_CLONES void pull_back_row(const T* x, std::int64_t width, const T* weight, const T* statistics, bool centred,
                                const T* dy, T* dx, T* dw, T* db) {
@@ -63,7 +63,7 @@ LEHI_CLONES void pull_back_row(const T* x, std::int64_t width, const T* weight, 
       centred ? kernels::lane_sum<T>(width, [=](std::int64_t i) { return weight[i] * dy[i]; }) / count : T(0);
   const T along_n =
       kernels::lane_sum<T>(width, [=](std::int64_t i) { return weight[i] * dy[i] * ((x[i] - mean) * r); }) / count;
-#pragma GCC ivdep  // different tensors
+#pragma GCC ivdep  // the tensors do not overlap
   for (std::int64_t i = 0; i < width; ++i) {
     const T n = (x[i] - mean) * r;
     dx[i] += r * (weight[i] * dy[i] - along_one - n * along_n);
@@ -88,10 +88,10 @@ Normalised normalise(const Tensor& x, const Tensor& weight, const Tensor& bias, 
       }
     });
   });
-  return {normalise_again(x, statistics, weight, bias), statistics};
+  return {recompute_normalised(x, statistics, weight, bias), statistics};
 }
 
-Tensor normalise_again(const Tensor& x, const Tensor& statistics, const Tensor& weight, const Tensor& bias) {
+Tensor recompute_normalised(const Tensor& x, const Tensor& statistics, const Tensor& weight, const Tensor& bias) {
   const std::int64_t width = x.size(1);
   Tensor y = torch::empty_like(x);
   by_dtype(x, [&]<class T>(T) {

@@ -1,4 +1,4 @@
-// Layer and root-mean-square normalisation of the rows of a matrix, and their pull-backs for any number of cotangents.
+// Layer norm and root-mean-square norm of the rows of a matrix, and their backward passes for any number of cotangents.
 //
 //   layer norm   y = w (x - mean) r + b,  r = 1 / sqrt(mean((x - mean)^2) + eps)
 //   rms norm     y = w x r,               r = 1 / sqrt(mean(x^2) + eps)
@@ -15,20 +15,21 @@ struct Normalised {
   torch::Tensor statistics;  ///< [rows, 2]: mean (0 in the rms norm) and r
 };
 
-/// x [rows, width]; an undefined bias: the rms norm.
+/// x [rows, width]. The rms norm where the bias is undefined.
 Normalised normalise(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias, double eps);
 
-/// The same y from statistics that are known: what a pull-back does instead of keeping it.
-torch::Tensor normalise_again(const torch::Tensor& x, const torch::Tensor& statistics, const torch::Tensor& weight,
-                              const torch::Tensor& bias);
+/// The same y from known statistics, for a backward pass that has not kept y.
+torch::Tensor recompute_normalised(const torch::Tensor& x, const torch::Tensor& statistics, const torch::Tensor& weight,
+                                   const torch::Tensor& bias);
 
-/// One entry a cotangent; no biases in the rms norm.
+/// One entry a cotangent; `biases` is empty for the rms norm.
 struct NormGradients {
   std::vector<torch::Tensor> weights;
   std::vector<torch::Tensor> biases;
 };
 
-/// Pulls cotangents of y, [count * rows, width], back: adds what belongs to x to `to`, of the same shape.
+/// Backward pass: adds the cotangents of x to `to`, from those of y, both [count * rows, width]. Returns the gradients
+/// of the parameters.
 NormGradients pull_back_normalise(const torch::Tensor& x, const torch::Tensor& statistics, const torch::Tensor& weight,
                                   bool has_bias, const torch::Tensor& cotangents, torch::Tensor& to);
 

@@ -14,7 +14,7 @@ namespace {
 
 template <class T>
 LEHI_CLONES void rotate_head(T* first, T* second, const T* cosine, const T* sine, T sign, std::int64_t half) {
-#pragma GCC ivdep  // the halves are apart
+#pragma GCC ivdep  // the halves do not overlap
   for (std::int64_t i = 0; i < half; ++i) {
     const T a = first[i];
     const T b = second[i];
@@ -34,12 +34,12 @@ const RotationTable::Angles& RotationTable::angles(std::int64_t tokens, torch::D
   return angles_;
 }
 
-void rotate(Tensor& values, const RotationTable::Angles& angles, std::int64_t tokens, Turn turn) {
+void rotate(Tensor& values, const RotationTable::Angles& angles, std::int64_t tokens, Rotation direction) {
   const std::int64_t half = angles.cosine.size(1);
   const std::int64_t heads = values.size(1) / (2 * half);
   constexpr std::int64_t grain = 16;
   by_dtype(values, [&]<class T>(T) {
-    const T sign = turn == Turn::forwards ? T(1) : T(-1);
+    const T sign = direction == Rotation::forward ? T(1) : T(-1);
     at::parallel_for(0, values.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         T* head = values.data_ptr<T>() + row * values.size(1);

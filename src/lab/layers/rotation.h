@@ -1,5 +1,5 @@
-// Rotary positions: entry i of the first half of a head turns with entry i of the second, by the token's position times
-// the frequency of i. Orthogonal, so the pull-back turns the other way.
+// Rotary position embedding: rotates entry i of a head's first half with entry i of its second half, by the token's
+// position times the frequency of i. Rotations are orthogonal, so the backward pass rotates the other way.
 #pragma once
 
 #include <torch/types.h>
@@ -8,8 +8,8 @@
 
 namespace lehi::layers {
 
-/// Cosines and sines of every position so far asked for, one table for all blocks of a model. In float64 until rounded
-/// to the dtype, so that late positions are exact.
+/// A cache of cosines and sines by position, shared by all blocks of a model. Computed in float64 and then rounded to
+/// the dtype, so that large positions lose no accuracy.
 class RotationTable {
  public:
   explicit RotationTable(std::vector<double> frequencies) : frequencies_(std::move(frequencies)) {}
@@ -18,6 +18,7 @@ class RotationTable {
     torch::Tensor cosine;  ///< [at least `tokens`, head width / 2]
     torch::Tensor sine;
   };
+  /// Extends the table where it is too short.
   const Angles& angles(std::int64_t tokens, torch::Dtype dtype);
 
  private:
@@ -25,9 +26,9 @@ class RotationTable {
   Angles angles_;
 };
 
-enum class Turn { forwards, backwards };
+enum class Rotation { forward, backward };
 
-/// Turns every head of [rows * tokens, heads * width] in place; row i is at position i modulo `tokens`.
-void rotate(torch::Tensor& values, const RotationTable::Angles& angles, std::int64_t tokens, Turn turn);
+/// Rotates every head of [rows * tokens, heads * width] in place; row i is at position i modulo `tokens`.
+void rotate(torch::Tensor& values, const RotationTable::Angles& angles, std::int64_t tokens, Rotation direction);
 
 }  // namespace lehi::layers

@@ -13,30 +13,30 @@ using Tensors = std::vector<Tensor>;
 
 namespace {
 
-// A segment that autograd differentiates. `leading`: nothing lies before it, so its input has no cotangent.
-Traced trace_graph(const Segment& segment, const Tensor& input, const Pass& pass, bool leading) {
+// Runs a segment that autograd differentiates. The first segment's input needs no cotangent.
+SegmentPass forward_with_autograd(const Segment& segment, const Tensor& input, const Pass& pass, bool first) {
   Tensor leaf = input.detach();
-  if (!leading) leaf.requires_grad_(true);
+  if (!first) leaf.requires_grad_(true);
   Tensor output;
   {
-    const torch::AutoGradMode with_graph(true);  // not further: `deliver` runs in the caller's mode
+    const torch::AutoGradMode with_graph(true);  // in this scope only: `deliver` runs in the caller's mode
     output = segment.run(leaf, pass);
   }
-  Traced traced;
-  traced.output = output.detach();
-  traced.pull_back = [leaf, output, leading, &parameters = segment.parameters](
+  SegmentPass result;
+  result.output = output.detach();
+  result.pull_back = [leaf, output, first, &parameters = segment.parameters](
                          const Tensors& cotangents, const Differentiable::Deliver& deliver) mutable {
     Tensors arriving(cotangents.size());
-    // What reads neither a parameter nor its input, and all that lies before it, takes no part.
+    // An output that depends on no parameter and not on the input ends the backward pass.
     if (!output.requires_grad()) return arriving;
     Tensors inputs = parameters;
-    if (!leading) inputs.push_back(leaf);
+    if (!first) inputs.push_back(leaf);
     std::vector<Tensors> pulled(parameters.size());
     for (std::size_t c = 0; c < cotangents.size(); ++c) {
       auto gradients = torch::autograd::grad({output}, inputs, {cotangents[c]},
                                              /*retain_graph=*/c + 1 < cotangents.size(), /*create_graph=*/false,
                                              /*allow_unused=*/true);
-      if (!leading) {
+      if (!first) {
         arriving[c] = std::move(gradients.back());
         gradients.pop_back();
       }
@@ -50,18 +50,18 @@ Traced trace_graph(const Segment& segment, const Tensor& input, const Pass& pass
     }
     return arriving;
   };
-  return traced;
+  return result;
 }
 
-Traced trace(const Segment& segment, const Tensor& input, const Pass& pass, bool leading) {
-  if (!segment.trace) return trace_graph(segment, input, pass, leading);
+SegmentPass forward_segment(const Segment& segment, const Tensor& input, const Pass& pass, bool first) {
+  if (!segment.forward) return forward_with_autograd(segment, input, pass, first);
   const torch::NoGradGuard no_grad;
-  return segment.trace(input, pass);
+  return segment.forward(input, pass);
 }
 
 Tensor output_of(const Segment& segment, const Tensor& input, const Pass& pass) {
   const torch::NoGradGuard no_grad;
-  return segment.trace ? segment.trace(input, pass).output : segment.run(input, pass);
+  return segment.forward ? segment.forward(input, pass).output : segment.run(input, pass);
 }
 
 }  // namespace
@@ -72,9 +72,10 @@ Chain::Chain(Parts parts, bool recompute) : parts_(std::move(parts)), recompute_
 }
 
 Differentiable Chain::forward(const Tensor& inputs, const RandomKey& key) {
-  pass_ = {.training = true, .again = false, .key = key, .ranks = ranks_};
+  pass_ = {.training = true, .recomputing = false, .key = key, .ranks = ranks_};
   kept_.clear();
-  if (inputs.defined() && inputs.dim() > 0 && inputs.size(0) == 0 && !parts_.ranks_meet) return forward_of_no_rows();
+  if (inputs.defined() && inputs.dim() > 0 && inputs.size(0) == 0 && !parts_.needs_all_ranks)
+    return forward_without_rows();
   Tensor values = inputs.detach();
   for (const Segment& segment : parts_.segments) {
     Kept kept;
@@ -82,8 +83,8 @@ Differentiable Chain::forward(const Tensor& inputs, const RandomKey& key) {
       kept.input = values;
       values = output_of(segment, values, pass_);
     } else {
-      kept.traced = trace(segment, values, pass_, /*leading=*/kept_.empty());
-      values = std::move(kept.traced.output);
+      kept.pass = forward_segment(segment, values, pass_, /*first=*/kept_.empty());
+      values = std::move(kept.pass.output);
     }
     kept_.push_back(std::move(kept));
   }
@@ -99,47 +100,21 @@ Tensor Chain::predict(const Tensor& inputs) const {
 }
 
 void Chain::pull_back(const Tensors& cotangents, const Differentiable::Deliver& deliver) {
-  if (kept_.size() != parts_.segments.size()) throw_invalid_argument("a chain pulls back once after each forward()");
+  if (kept_.size() != parts_.segments.size())
+    throw_invalid_argument("the backward pass of a chain runs once after each forward()");
   if (cotangents.empty()) return;
   Pass again = pass_;
-  again.again = true;
+  again.recomputing = true;
   Tensors arriving = cotangents;
   for (std::size_t i = kept_.size(); i-- > 0;) {
     Kept kept = std::move(kept_.back());
     kept_.pop_back();
-    if (recompute_) kept.traced = trace(parts_.segments[i], kept.input, again, /*leading=*/i == 0);
+    if (recompute_) kept.pass = forward_segment(parts_.segments[i], kept.input, again, /*first=*/i == 0);
     kept.input.reset();
-    kept.traced.output.reset();
-    arriving = kept.traced.pull_back(arriving, deliver);
+    kept.pass.output.reset();
+    arriving = kept.pass.pull_back(arriving, deliver);
     if (!arriving.front().defined()) return kept_.clear();
   }
-}
-
-Differentiable forward_of_no_rows() {
-  return {torch::empty({0}), [](const Tensors&, const Differentiable::Deliver&) {}};
-}
-
-const NamedParameters& Network::named_buffers() const {
-  static const NamedParameters none;
-  return none;
-}
-
-NamedParameters saved_tensors(const Network& network) {
-  NamedParameters tensors = network.named_parameters();
-  tensors.update(network.named_buffers());
-  return tensors;
-}
-
-std::int64_t parameter_count(const Network& network) {
-  std::int64_t count = 0;
-  for (const auto& item : network.named_parameters()) count += item.value().numel();
-  return count;
-}
-
-std::int64_t parameter_count(const std::vector<ParameterShape>& shapes) {
-  std::int64_t count = 0;
-  for (const ParameterShape& shape : shapes) count += c10::multiply_integers(shape.sizes);
-  return count;
 }
 
 }  // namespace lehi::model

@@ -1,8 +1,8 @@
-// A network made of segments, one after the other: ordinary functions of torch tensors that autograd differentiates, or
-// functions that come with their own pull-back. Segments have graphs of their own, so the pull-back goes segment by
-// segment: all cotangents pass one before the next is touched, a segment's parameters are delivered as soon as they are
-// complete, and its graph is freed then. With recomputation the forward pass keeps only what goes in between the
-// segments, and a segment is run again when the pull-back reaches it.
+// A network made of segments, one after the other. A segment is an ordinary function of torch tensors, which autograd
+// differentiates, or a function with a backward pass of its own. Each segment has its own graph, so the backward pass
+// goes segment by segment: all cotangents pass one before the next, and a segment's gradients are delivered, and its
+// graph freed, as soon as they are complete. With recomputation the forward pass keeps only the segments' inputs, and
+// the backward pass runs each segment again.
 //
 //   Chain chain({.parameters = ..., .segments = {{[=](const Tensor& x, const Pass&) { return x.matmul(w); }, {w}}}});
 #pragma once
@@ -14,38 +14,39 @@
 
 namespace lehi::model {
 
-/// What a segment may want to know beside its input.
+/// A segment's arguments besides its input.
 struct Pass {
   bool training = false;
-  bool again = false;      ///< recomputation: whatever the first run changed (running means) must not be changed twice
-  RandomKey key = {};      ///< of dropout
-  Ranks* ranks = nullptr;  ///< that train together; nullptr: this process alone
+  bool recomputing = false;  ///< a second run of the same input: running means must not be updated again
+  RandomKey key = {};        ///< of dropout
+  Ranks* ranks = nullptr;    ///< of a data-parallel run; nullptr: one process
 };
 
-/// A segment's output and the way back: takes one cotangent of the output after the other, delivers the parameters'
-/// and returns the input's. The cotangents that it is given are not its own to change. Called once at most.
-struct Traced {
+/// A segment's output and its backward pass, `pull_back`, which takes cotangents of the output, delivers the
+/// parameters' gradients and returns the cotangents of the input. It must not modify the cotangents, and is called once
+/// at most.
+struct SegmentPass {
   using Tensors = std::vector<torch::Tensor>;
   torch::Tensor output;
   std::function<Tensors(const Tensors& cotangents, const Differentiable::Deliver& deliver)> pull_back;
 };
 
-/// Either `run`, which autograd differentiates, with the parameters that it reads; or `trace`, which differentiates
-/// itself and is called without graphs. No parameter may be read by two segments.
+/// Either `run`, which autograd differentiates, with the parameters that it reads; or `forward`, which returns a
+/// backward pass of its own and runs without autograd. Two segments must not read the same parameter.
 struct Segment {
   std::function<torch::Tensor(const torch::Tensor& input, const Pass& pass)> run = nullptr;
   std::vector<torch::Tensor> parameters = {};
-  std::function<Traced(const torch::Tensor& input, const Pass& pass)> trace = nullptr;
+  std::function<SegmentPass(const torch::Tensor& input, const Pass& pass)> forward = nullptr;
 };
 
 class Chain : public Network {
  public:
   struct Parts {
-    NamedParameters parameters;  ///< leaves; the chain makes them require gradients
+    NamedParameters parameters;  ///< leaves; the constructor calls requires_grad_(true)
     NamedParameters buffers = NamedParameters();
     std::vector<Segment> segments;
-    bool ranks_meet = false;  ///< segments have the ranks compute something together, also those without rows
-    torch::Tensor head = {};  ///< see Network::head(); may be a parameter that a segment reads, too (tied weights)
+    bool needs_all_ranks = false;  ///< a segment calls collectives, so ranks without rows must run it too
+    torch::Tensor head = {};       ///< see Network::head(); with tied weights a segment reads it too
   };
   explicit Chain(Parts parts, bool recompute = false);
 
@@ -57,10 +58,10 @@ class Chain : public Network {
   torch::Tensor predict(const torch::Tensor& inputs) const override;
 
  private:
-  // One segment of the last forward(): the input where it is to be computed again, else the way back.
+  // What forward() keeps of a segment: its input with recomputation, otherwise its backward pass.
   struct Kept {
     torch::Tensor input;
-    Traced traced;
+    SegmentPass pass;
   };
 
   void pull_back(const std::vector<torch::Tensor>& cotangents, const Differentiable::Deliver& deliver);

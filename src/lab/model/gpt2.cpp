@@ -16,8 +16,8 @@ using torch::Tensor;
 namespace {
 
 constexpr double gpt2_norm_eps = 1e-5;
-constexpr double gpt2_start = 0.02;
-// Each block has three places that drop values out.
+constexpr double gpt2_std = 0.02;
+// The dropout sites of a block.
 constexpr std::uint32_t gpt2_sites = 3;
 
 struct Gpt2Block {
@@ -27,17 +27,17 @@ struct Gpt2Block {
   Norm norm2;
   Linear up;
   Linear down;
-  layers::AttentionShape shape;  // rows and tokens are the batch's
+  layers::AttentionShape shape;  // rows and tokens are those of the batch, set by each pass
   double dropout = 0.0;
   std::uint32_t first_site = 0;
 };
 
-layers::AttentionInputs parted(const Tensor& joined) {
+layers::AttentionInputs split_in_three(const Tensor& joined) {
   const std::int64_t width = joined.size(1) / 3;
   return {joined.narrow(1, 0, width), joined.narrow(1, width, width), joined.narrow(1, 2 * width, width)};
 }
 
-Traced trace_gpt2_block(const Gpt2Block& block, const Tensor& input, const Pass& pass) {
+SegmentPass forward_gpt2_block(const Gpt2Block& block, const Tensor& input, const Pass& pass) {
   layers::AttentionShape shape = block.shape;
   shape.rows = input.size(0);
   shape.tokens = input.size(1);
@@ -47,25 +47,26 @@ Traced trace_gpt2_block(const Gpt2Block& block, const Tensor& input, const Pass&
   const auto [normed, statistics] = block.norm1.run(x);
   const Tensor joined = block.attention.run(normed);
   const layers::Dropout attention_drop = drop(0);
-  const layers::Attended attended = attend(shape, parted(joined), attention_drop);
-  const BranchEnd middle = end_branch(x, block.out, attended.values, drop(1), shape.rows);
+  const layers::AttentionResult attended = attend(shape, split_in_three(joined), attention_drop);
+  const BranchSum middle = add_branch(x, block.out, attended.values, drop(1), shape.rows);
   const auto [middle_normed, middle_statistics] = block.norm2.run(middle.output);
   const Tensor up = block.up.run(middle_normed);
-  const BranchEnd end = end_branch(middle.output, block.down, layers::gelu(up), drop(2), shape.rows);
+  const BranchSum end = add_branch(middle.output, block.down, layers::gelu(up), drop(2), shape.rows);
 
-  // Neither normalised values nor activations are kept: computing them again costs little beside the products.
+  // Normalised values and activations are recomputed: beside the products that costs little.
   auto pull_back = [=, statistics = statistics, middle_statistics = middle_statistics, slope = up, end_mask = end.mask](
                        const std::vector<Tensor>& cotangents, const Differentiable::Deliver& deliver) mutable {
     Tensor to = stacked(cotangents, x.size(1));
     const Tensor active = layers::gelu_and_slope(slope);
     Tensor hidden = pull_back_branch(block.down, active, end_mask, to, deliver);
     layers::multiply_by_slope(hidden, slope);
-    const Tensor up_back = block.up.pull_back(block.norm2.again(middle.output, middle_statistics), hidden, deliver);
+    const Tensor up_back = block.up.pull_back(block.norm2.recompute(middle.output, middle_statistics), hidden, deliver);
     block.norm2.pull_back(middle.output, middle_statistics, up_back, to, deliver);
     const Tensor mixed = pull_back_branch(block.out, attended.values, middle.mask, to, deliver);
     const Tensor parts = torch::empty({mixed.size(0), joined.size(1)}, joined.options());
-    pull_back_attend(shape, parted(joined), attended.log_normaliser, attention_drop, mixed, parted(parts));
-    const Tensor parts_back = block.attention.pull_back(block.norm1.again(x, statistics), parts, deliver);
+    pull_back_attend(shape, split_in_three(joined), attended.log_normaliser, attention_drop, mixed,
+                     split_in_three(parts));
+    const Tensor parts_back = block.attention.pull_back(block.norm1.recompute(x, statistics), parts, deliver);
     block.norm1.pull_back(x, statistics, parts_back, to, deliver);
     return unstacked(to, {shape.rows, shape.tokens, x.size(1)});
   };
@@ -76,15 +77,16 @@ void check_gpt2(const Gpt2Shape& shape) {
   for (const std::int64_t size : {shape.vocabulary, shape.context, shape.width, shape.layers, shape.heads}) {
     if (size >= 1) continue;
     throw_invalid_argument(
-        "a GPT-2 of vocabulary {}, context {}, width {}, {} layers and {} heads: each must be 1 or above",
+        "a GPT-2 of vocabulary {}, context {}, width {}, {} layers and {} heads: each must be at least 1",
         shape.vocabulary, shape.context, shape.width, shape.layers, shape.heads);
   }
   if (shape.width % shape.heads != 0) {
-    throw_invalid_argument("a GPT-2 of width {} can't have {} heads: the width must be a multiple of them", shape.width,
-                           shape.heads);
+    throw_invalid_argument(
+        "a GPT-2 of width {} can't have {} heads: the width must be a multiple of the number of heads", shape.width,
+        shape.heads);
   }
   if (!(shape.dropout >= 0.0 && shape.dropout < 1.0))
-    throw_invalid_argument("dropout is {}, but must be in [0, 1)", shape.dropout);
+    throw_invalid_argument("dropout is {}; expected a number of at least 0 and below 1", shape.dropout);
 }
 
 }  // namespace
@@ -117,19 +119,20 @@ std::vector<ParameterShape> gpt2_parameters(const Gpt2Shape& shape) {
 }
 
 std::unique_ptr<Network> make_gpt2(const Gpt2Shape& shape, std::uint64_t seed, bool recompute, torch::Dtype dtype) {
-  const double branch_end = gpt2_start / std::sqrt(2.0 * static_cast<double>(shape.layers));
+  const double branch_std = gpt2_std / std::sqrt(2.0 * static_cast<double>(shape.layers));
   Chain::Parts parts;
-  parts.parameters = make_parameters(gpt2_parameters(shape), seed, dtype, [&](const std::string& name) -> Start {
-    if (name.find("ln_") != std::string::npos) return {.constant = name.ends_with("weight") ? 1.0 : 0.0};
-    if (name.ends_with("bias")) return {};
-    return {.std = name.ends_with("c_proj.weight") ? branch_end : gpt2_start};
-  });
+  parts.parameters =
+      make_parameters(gpt2_parameters(shape), seed, dtype, [&](const std::string& name) -> InitialValues {
+        if (name.find("ln_") != std::string::npos) return {.constant = name.ends_with("weight") ? 1.0 : 0.0};
+        if (name.ends_with("bias")) return {};
+        return {.std = name.ends_with("c_proj.weight") ? branch_std : gpt2_std};
+      });
   const auto parameter = [&](const std::string& name) { return parts.parameters[name]; };
 
   const Tensor tokens = parameter("wte.weight");
   const Tensor positions = parameter("wpe.weight");
   parts.segments.push_back({[shape, tokens, positions](const Tensor& inputs, const Pass& pass) {
-                              const Tensor found = embedded(tokens, inputs, shape.context);
+                              const Tensor found = embed(tokens, inputs, shape.context);
                               return dropout(found + positions.narrow(0, 0, inputs.size(1)), shape.dropout, pass, 0);
                             },
                             {tokens, positions}});
@@ -151,7 +154,7 @@ std::unique_ptr<Network> make_gpt2(const Gpt2Shape& shape, std::uint64_t seed, b
         .first_site = 1 + static_cast<std::uint32_t>(layer) * gpt2_sites,
     };
     parts.segments.push_back(
-        {.trace = [block](const Tensor& x, const Pass& pass) { return trace_gpt2_block(block, x, pass); }});
+        {.forward = [block](const Tensor& x, const Pass& pass) { return forward_gpt2_block(block, x, pass); }});
   }
   parts.segments.push_back(norm_segment({parameter("ln_f.weight"), parameter("ln_f.bias"), gpt2_norm_eps}));
   parts.head = tokens;

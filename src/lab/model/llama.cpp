@@ -18,8 +18,8 @@ using torch::Tensor;
 namespace {
 
 constexpr double llama_norm_eps = 1e-5;
-constexpr double llama_start = 0.02;
-// Each block has three places that drop values out.
+constexpr double llama_std = 0.02;
+// The dropout sites of a block.
 constexpr std::uint32_t llama_sites = 3;
 
 struct LlamaBlock {
@@ -27,13 +27,13 @@ struct LlamaBlock {
   Linear query, key, value, out;
   Norm norm2;
   Linear gate, up, down;
-  layers::AttentionShape shape;  // rows and tokens are the batch's
+  layers::AttentionShape shape;  // rows and tokens are those of the batch, set by each pass
   std::shared_ptr<layers::RotationTable> table;
   double dropout = 0.0;
   std::uint32_t first_site = 0;
 };
 
-// Two or more linear maps of one input: their cotangents' sum.
+// Backward pass of several linear maps of one input: the sum of their cotangents of it.
 Tensor pull_back_together(const std::vector<std::pair<const Linear*, Tensor>>& maps, const Tensor& input,
                           const Differentiable::Deliver& deliver) {
   Tensor to = torch::empty({maps.front().second.size(0), input.size(1)}, input.options());
@@ -46,7 +46,7 @@ Tensor pull_back_together(const std::vector<std::pair<const Linear*, Tensor>>& m
   return to;
 }
 
-Traced trace_llama_block(const LlamaBlock& block, const Tensor& input, const Pass& pass) {
+SegmentPass forward_llama_block(const LlamaBlock& block, const Tensor& input, const Pass& pass) {
   layers::AttentionShape shape = block.shape;
   shape.rows = input.size(0);
   shape.tokens = input.size(1);
@@ -56,17 +56,17 @@ Traced trace_llama_block(const LlamaBlock& block, const Tensor& input, const Pas
 
   const auto [normed, statistics] = block.norm1.run(x);
   layers::AttentionInputs parts = {block.query.run(normed), block.key.run(normed), block.value.run(normed)};
-  rotate(parts.queries, angles, shape.tokens, layers::Turn::forwards);
-  rotate(parts.keys, angles, shape.tokens, layers::Turn::forwards);
+  rotate(parts.queries, angles, shape.tokens, layers::Rotation::forward);
+  rotate(parts.keys, angles, shape.tokens, layers::Rotation::forward);
   const layers::Dropout attention_drop = drop(0);
-  const layers::Attended attended = attend(shape, parts, attention_drop);
-  const BranchEnd middle = end_branch(x, block.out, attended.values, drop(1), shape.rows);
+  const layers::AttentionResult attended = attend(shape, parts, attention_drop);
+  const BranchSum middle = add_branch(x, block.out, attended.values, drop(1), shape.rows);
   const auto [inner, inner_statistics] = block.norm2.run(middle.output);
   const Tensor gate = block.gate.run(inner);
   const Tensor up = block.up.run(inner);
-  const BranchEnd end = end_branch(middle.output, block.down, layers::gated_silu(gate, up), drop(2), shape.rows);
+  const BranchSum end = add_branch(middle.output, block.down, layers::gated_silu(gate, up), drop(2), shape.rows);
 
-  // Neither normalised values nor activations are kept: computing them again costs little beside the products.
+  // Normalised values and activations are recomputed: beside the products that costs little.
   auto pull_back = [=, statistics = statistics, inner_statistics = inner_statistics, gate_slope = gate, up_slope = up,
                     end_mask = end.mask](const std::vector<Tensor>& cotangents,
                                          const Differentiable::Deliver& deliver) mutable {
@@ -75,17 +75,20 @@ Traced trace_llama_block(const LlamaBlock& block, const Tensor& input, const Pas
     const Tensor hidden = pull_back_branch(block.down, gated, end_mask, to, deliver);
     const Tensor inner_back = pull_back_together(
         {{&block.gate, layers::times_slope(hidden, gate_slope)}, {&block.up, layers::times_slope(hidden, up_slope)}},
-        block.norm2.again(middle.output, inner_statistics), deliver);
+        block.norm2.recompute(middle.output, inner_statistics), deliver);
     block.norm2.pull_back(middle.output, inner_statistics, inner_back, to, deliver);
     const Tensor mixed = pull_back_branch(block.out, attended.values, middle.mask, to, deliver);
-    const auto room = [&](const Tensor& part) { return torch::empty({mixed.size(0), part.size(1)}, part.options()); };
-    layers::AttentionInputs back = {room(parts.queries), room(parts.keys), room(parts.values)};
+    const auto empty_like_part = [&](const Tensor& part) {
+      return torch::empty({mixed.size(0), part.size(1)}, part.options());
+    };
+    layers::AttentionInputs back = {empty_like_part(parts.queries), empty_like_part(parts.keys),
+                                    empty_like_part(parts.values)};
     pull_back_attend(shape, parts, attended.log_normaliser, attention_drop, mixed, back);
-    rotate(back.queries, angles, shape.tokens, layers::Turn::backwards);
-    rotate(back.keys, angles, shape.tokens, layers::Turn::backwards);
+    rotate(back.queries, angles, shape.tokens, layers::Rotation::backward);
+    rotate(back.keys, angles, shape.tokens, layers::Rotation::backward);
     const Tensor normed_back =
         pull_back_together({{&block.query, back.queries}, {&block.key, back.keys}, {&block.value, back.values}},
-                           block.norm1.again(x, statistics), deliver);
+                           block.norm1.recompute(x, statistics), deliver);
     block.norm1.pull_back(x, statistics, normed_back, to, deliver);
     return unstacked(to, {shape.rows, shape.tokens, x.size(1)});
   };
@@ -98,19 +101,21 @@ void check_llama(const LlamaShape& shape) {
     if (size >= 1) continue;
     throw_invalid_argument(
         "a Llama of vocabulary {}, context {}, width {}, {} layers, {} heads, {} key heads and inner width {}: each "
-        "must be 1 or above",
+        "must be at least 1",
         shape.vocabulary, shape.context, shape.width, shape.layers, shape.heads, shape.key_heads, shape.inner);
   }
   if (shape.width % (2 * shape.heads) != 0) {
-    throw_invalid_argument("a Llama of width {} can't have {} heads: the width must be an even multiple of them",
-                           shape.width, shape.heads);
+    throw_invalid_argument(
+        "a Llama of width {} can't have {} heads: the width must be an even multiple of the number of heads",
+        shape.width, shape.heads);
   }
   if (shape.heads % shape.key_heads != 0) {
-    throw_invalid_argument("a Llama of {} heads can't have {} key heads: the heads must be a multiple of them",
-                           shape.heads, shape.key_heads);
+    throw_invalid_argument(
+        "a Llama of {} heads can't have {} key heads: the number of heads must be a multiple of the key heads",
+        shape.heads, shape.key_heads);
   }
   if (!(shape.dropout >= 0.0 && shape.dropout < 1.0))
-    throw_invalid_argument("dropout is {}, but must be in [0, 1)", shape.dropout);
+    throw_invalid_argument("dropout is {}; expected a number of at least 0 and below 1", shape.dropout);
 }
 
 }  // namespace
@@ -119,10 +124,10 @@ std::vector<double> rotary_frequencies(std::int64_t head_width, double base, con
   std::vector<double> frequencies;
   for (std::int64_t i = 0; i < head_width; i += 2) {
     const double plain = std::pow(base, -static_cast<double>(i) / static_cast<double>(head_width));
-    const double waves = static_cast<double>(scaling.original_context) * plain / (2.0 * std::numbers::pi);
-    // 1 where the wave is short enough to be left alone, 0 where it is slowed down by the whole factor.
+    const double periods = static_cast<double>(scaling.original_context) * plain / (2.0 * std::numbers::pi);
+    // 1 where the wavelength is short enough for the frequency to stay, 0 where it is divided by the whole factor.
     const double kept =
-        std::clamp((waves - scaling.low_frequency) / (scaling.high_frequency - scaling.low_frequency), 0.0, 1.0);
+        std::clamp((periods - scaling.low_frequency) / (scaling.high_frequency - scaling.low_frequency), 0.0, 1.0);
     frequencies.push_back((1.0 - kept) * plain / scaling.factor + kept * plain);
   }
   return frequencies;
@@ -153,15 +158,16 @@ std::vector<ParameterShape> llama_parameters(const LlamaShape& shape) {
 
 std::unique_ptr<Network> make_llama(const LlamaShape& shape, std::uint64_t seed, bool recompute, torch::Dtype dtype) {
   Chain::Parts parts;
-  parts.parameters = make_parameters(llama_parameters(shape), seed, dtype, [](const std::string& name) -> Start {
-    if (name.find("norm") != std::string::npos) return {.constant = 1.0};
-    return {.std = llama_start};
-  });
+  parts.parameters =
+      make_parameters(llama_parameters(shape), seed, dtype, [](const std::string& name) -> InitialValues {
+        if (name.find("norm") != std::string::npos) return {.constant = 1.0};
+        return {.std = llama_std};
+      });
   const auto parameter = [&](const std::string& name) { return parts.parameters[name]; };
 
   const Tensor tokens = parameter("model.embed_tokens.weight");
   parts.segments.push_back({[shape, tokens](const Tensor& inputs, const Pass& pass) {
-                              return dropout(embedded(tokens, inputs, shape.context), shape.dropout, pass, 0);
+                              return dropout(embed(tokens, inputs, shape.context), shape.dropout, pass, 0);
                             },
                             {tokens}});
   const auto table = std::make_shared<layers::RotationTable>(
@@ -188,7 +194,7 @@ std::unique_ptr<Network> make_llama(const LlamaShape& shape, std::uint64_t seed,
         .first_site = 1 + static_cast<std::uint32_t>(layer) * llama_sites,
     };
     parts.segments.push_back(
-        {.trace = [block](const Tensor& x, const Pass& pass) { return trace_llama_block(block, x, pass); }});
+        {.forward = [block](const Tensor& x, const Pass& pass) { return forward_llama_block(block, x, pass); }});
   }
   parts.segments.push_back(norm_segment({.weight = parameter("model.norm.weight"), .eps = llama_norm_eps}));
   parts.head = tokens;

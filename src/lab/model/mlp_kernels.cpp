@@ -1,4 +1,4 @@
-// One set of loops for each instruction set, and the choice between them.
+// Compiles the loops once for each instruction set and chooses between them at run time.
 #include "model/mlp_kernels.h"
 
 #include <ATen/Parallel.h>
@@ -13,12 +13,12 @@
 namespace lehi::model {
 namespace {
 
-// Inner indices at a time: a panel of three vectors then stays in the second cache, and few tiles are taken up twice.
+// Inner indices a block: a panel of three vectors then fits into the L2 cache, and few tiles are loaded twice.
 constexpr std::int64_t inner_block = 1024;
-// Rows at a time where inactive ones are passed over.
+// Rows a block where inactive ones are skipped.
 constexpr std::int64_t active_block = 128;
 
-// A row of the batch in which a unit is active, and the unit's two deltas there.
+// A row of the batch in which a unit is active, and the unit's two deltas in it.
 template <class T>
 struct Active {
   std::int32_t row;
@@ -36,7 +36,7 @@ struct Tile {
 }  // namespace baseline
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#if !defined(LEHI_LEVEL) || LEHI_LEVEL == 3  // for tests, LEHI_LEVEL names the only one that is needed (vector_math.h)
+#if !defined(LEHI_LEVEL) || LEHI_LEVEL == 3  // in tests LEHI_LEVEL selects one level (vector_math.h)
 #define LEHI_AVX2
 #pragma GCC push_options
 #pragma GCC target("arch=x86-64-v3")

@@ -1,7 +1,8 @@
 // The loops of mlp_kernels.h for one instruction set. mlp_kernels.cpp includes this file once for each, in a namespace
-// of its own that sets vector_bytes, the size of a register, and Tile, the shapes that fit the registers. The compiler
-// lowers vector types where they are written, not where they are inlined, so templates of a common header would not do;
-// and nothing of the standard library is used, whose functions might be kept compiled for a machine that is not there.
+// of its own that defines vector_bytes, the size of a register, and Tile, the shapes that fit the registers. Shared
+// templates would not work: the compiler lowers vector types where they are written, not where they are inlined. The
+// standard library is not used: the linker might keep the copy of an inline function that was compiled for another
+// machine.
 
 template <class T>
 using Vector [[gnu::vector_size(vector_bytes), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
@@ -21,7 +22,7 @@ template <class V, class T>
   *reinterpret_cast<Vector<T>*>(to) = vector;
 }
 
-// The same vector, in a register: the compiler would rather load it again for each use, and loads are scarce.
+// Keeps a vector in a register. The compiler would load it again for each use, and loads are the bottleneck.
 template <class V>
 [[gnu::always_inline]] inline V held(V vector) {
 #ifdef __x86_64__
@@ -30,7 +31,7 @@ template <class V>
   return vector;
 }
 
-// Where entry (i, j) of the result goes: data[i * row + j * column].
+// The result, with entry (i, j) at data[i * row + j * column].
 template <class T>
 struct Result {
   T* data;
@@ -40,8 +41,8 @@ struct Result {
   Result at(std::int64_t i, std::int64_t j) const { return {data + i * row + j * column, row, column}; }
 };
 
-// The sums of a tile, from and to its place in the result; only `columns` of their entries are in it. What is not the
-// usual case goes through an array of its own, so that the sums themselves can stay in registers.
+// Loads and stores the sums of a tile; only `columns` of their entries are in the result. Unusual cases go through an
+// array, so that the sums themselves can stay in registers.
 template <int rows, int vectors, class T>
 [[gnu::always_inline]] inline void begin(Vector<T> (&sums)[rows][vectors], bool first, std::int64_t columns,
                                          Result<T> result) {
@@ -81,8 +82,8 @@ template <int rows, int vectors, class T>
   }
 }
 
-// rows x vectors vectors of the result, added to what it holds unless this is the first block of the inner index. The
-// panel's rows are `vectors` vectors long; only `columns` of their entries are in the result.
+// A tile of the result: `rows` rows of `vectors` vectors, added to the result's values unless this is the first block
+// of the inner index. A panel's rows are `vectors` vectors long; only `columns` of their entries are in the result.
 template <int rows, int vectors, class T>
 void tile(std::int64_t inner, Matrix<T> left, const T* panel, bool first, std::int64_t columns, Result<T> result) {
   Vector<T> sums[rows][vectors];
@@ -99,7 +100,7 @@ void tile(std::int64_t inner, Matrix<T> left, const T* panel, bool first, std::i
   finish<rows, vectors, T>(sums, columns, result);
 }
 
-// The same for as many rows as there are: `count` <= rows.
+// The same with `count` <= rows rows.
 template <int rows, int vectors, class T>
 void some_rows(std::int64_t count, std::int64_t inner, Matrix<T> left, const T* panel, bool first, std::int64_t columns,
                Result<T> result) {
@@ -107,13 +108,13 @@ void some_rows(std::int64_t count, std::int64_t inner, Matrix<T> left, const T* 
   if constexpr (rows > 1) some_rows<rows - 1, vectors>(count, inner, left, panel, first, columns, result);
 }
 
-// a_0 b_0 a_1 b_1 ..., the first or the second half of it.
+// The first or second half of a_0 b_0 a_1 b_1 ...
 template <class T, bool second, int... i>
 [[gnu::always_inline]] inline Vector<T> interleave(Vector<T> a, Vector<T> b, std::integer_sequence<int, i...>) {
   return __builtin_shufflevector(a, b, (i % 2) * width<T> + (second ? width<T> / 2 : 0) + i / 2 ...);
 }
 
-// A square of width x width entries: to[k * to_row + j] = from[j * from_row + k].
+// Transposes width x width entries: to[k * to_row + j] = from[j * from_row + k].
 template <class T>
 void transpose(const T* from, std::int64_t from_row, T* to, std::int64_t to_row) {
   constexpr int size = width<T>;
@@ -131,7 +132,7 @@ void transpose(const T* from, std::int64_t from_row, T* to, std::int64_t to_row)
   for (int i = 0; i < size; ++i) store(now[i], to + i * to_row);
 }
 
-// panel[k, j] = right(k, j), with zeros after the last column.
+// panel[k, j] = right(k, j), with zeros beyond the last column.
 template <int vectors, class T>
 void pack(std::int64_t inner, std::int64_t columns, Matrix<T> right, T* panel) {
   constexpr std::int64_t whole = vectors * width<T>;
@@ -143,7 +144,7 @@ void pack(std::int64_t inner, std::int64_t columns, Matrix<T> right, T* panel) {
     }
     return;
   }
-  // Whole squares first, where the inner index runs along memory.
+  // Where the inner index is contiguous in memory, whole squares first.
   const std::int64_t squares = right.row == 1 ? columns / width<T> * width<T> : 0;
   const std::int64_t square_inner = inner / width<T> * width<T>;
   for (std::int64_t j = 0; j < squares; j += width<T>) {
@@ -181,7 +182,7 @@ void multiply_panels(std::int64_t rows, std::int64_t columns, std::int64_t inner
     const std::int64_t block = (b + 1) * inner / blocks - from;
     const Matrix<T> some_left = {left.data + from * left.column, left.row, left.column};
     for (std::int64_t j = 0; j < columns;) {
-      // Three vectors at a time; of the last four, two and two, since a tile of one vector waits for its loads.
+      // Three vectors at a time; the last four as two and two, since a tile of one vector is bound by its loads.
       const std::int64_t left_over = (columns - j + width<T> - 1) / width<T>;
       const std::int64_t vectors = left_over == 4 ? 2 : smaller(left_over, 3);
       const std::int64_t some = smaller(columns - j, vectors * width<T>);
@@ -193,7 +194,7 @@ void multiply_panels(std::int64_t rows, std::int64_t columns, std::int64_t inner
   }
 }
 
-// Whole vectors along the inner index, which runs along memory in both factors; then the rest of it, one by one.
+// Dot products along the inner index, which is contiguous in both factors: whole vectors, then the rest one by one.
 template <int rows, int columns, class T>
 void dots(std::int64_t inner, Matrix<T> left, Matrix<T> right, T* result, std::int64_t result_row) {
   Vector<T> sums[rows][columns] = {};
@@ -229,7 +230,7 @@ void dot_columns(std::int64_t rows, std::int64_t inner, Matrix<T> left, Matrix<T
   }
 }
 
-// One product an entry: nothing to keep in registers.
+// An outer product: one multiplication an entry.
 template <class T>
 void multiply_outer(std::int64_t rows, std::int64_t columns, Matrix<T> left, const T* __restrict right,
                     T* __restrict result, std::int64_t result_row) {
@@ -245,12 +246,12 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matri
   if (inner == 1 && right.column == 1) return multiply_outer(rows, columns, left, right.data, result, result_row);
   const auto vectors = [](std::int64_t entries) { return (entries + width<T> - 1) / width<T>; };
   if (left.row == 1 && rows * vectors(columns) > columns * vectors(rows)) {
-    // Few columns, many rows: the vectors are fuller along the rows.
+    // Many rows, few columns: vectors along the rows have fewer unused entries.
     return multiply_panels<T>(columns, rows, inner, {right.data, right.column, right.row},
                               {left.data, left.column, left.row}, {result, 1, result_row});
   }
-  // One or two columns after the last whole vector would cost as much as a vector: where long dots can do them, they
-  // do.
+  // One or two columns after the last whole vector would cost as much as a whole vector. Where the inner index is long,
+  // dot products compute them.
   const std::int64_t after = columns % width<T>;
   const bool with_dots = (after == 1 || after == 2) && inner >= 64 && left.column == 1 && right.row == 1;
   const std::int64_t in_panels = with_dots ? columns - after : columns;
@@ -262,14 +263,14 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t inner, Matri
   multiply_panels<T>(rows, in_panels, inner, left, right, {result, result_row, 1});
 }
 
-// Every unit's active rows, unit after unit, `rows` places each; counts[j] of them are taken.
+// Lists each unit's active rows: unit j has counts[j] of them, from lists[j * rows] on.
 template <class T>
 void list_active(std::int64_t rows, std::int64_t units, const T* __restrict activations, const T* __restrict deltas,
                  Active<T>* __restrict lists, std::int64_t* __restrict counts) {
   for (std::int64_t j = 0; j < units; ++j) counts[j] = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < units; ++j) {
-      // Written either way, kept if the unit is active: nothing for the processor to guess.
+      // Written in any case and kept if the unit is active, which avoids a branch that is hard to predict.
       const T* both = deltas + i * 2 * units + j;
       lists[j * rows + counts[j]] = {static_cast<std::int32_t>(i), both[0], both[units]};
       counts[j] += activations[i * units + j] > T{0} ? 1 : 0;
@@ -277,7 +278,7 @@ void list_active(std::int64_t rows, std::int64_t units, const T* __restrict acti
   }
 }
 
-// One unit's two rows of the result, `vectors` vectors of each.
+// `vectors` vectors of a unit's two rows of the result.
 template <int vectors, class T>
 void active_tile(std::int64_t count, const Active<T>* list, const T* panel, bool first, std::int64_t columns,
                  Result<T> result) {
@@ -294,7 +295,7 @@ void active_tile(std::int64_t count, const Active<T>* list, const T* panel, bool
   finish<2, vectors, T>(sums, columns, result);
 }
 
-// `count` vectors of every unit's rows of the result, at most `vectors`.
+// `count` <= vectors vectors of every unit's rows of the result.
 template <int vectors, class T>
 void active_panel(std::int64_t count, std::int64_t rows, std::int64_t units, std::int64_t some, std::int64_t row,
                   const Active<T>* lists, const std::int64_t* counts, const T* inputs, bool first, T* result) {

@@ -1,4 +1,4 @@
-// What training asks of a model, whichever it is.
+// The interface of a model: parameters, forward pass for training with its backward pass, predictions for evaluation.
 #pragma once
 
 #include <torch/types.h>
@@ -16,42 +16,45 @@ using NamedParameters = torch::OrderedDict<std::string, torch::Tensor>;
 class Network {
  public:
   Network() = default;
-  /// What forward() returns refers to this object.
+  /// Not copyable or movable: what forward() returns refers to this object.
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
+  Network(Network&&) = delete;
+  Network& operator=(Network&&) = delete;
   virtual ~Network() = default;
 
-  /// Trained, in the order of their making; saved under these names.
+  /// What is trained, in the order of construction; saved under these names.
   virtual const NamedParameters& named_parameters() const = 0;
 
-  /// Not trained but changed by training, such as the running means of batch normalisation; saved too.
+  /// Not trained, but updated by training, such as the running means of batch normalisation; saved too.
   virtual const NamedParameters& named_buffers() const;
 
-  /// Where the predictions are hidden values and the loss owns the last linear map (lehi::LinearCrossEntropy): that
-  /// map's weight, [classes, width]. Undefined where the predictions are the last thing before the loss.
+  /// The weight of the last linear map, [classes, width], where the loss applies it (lehi::LinearCrossEntropy) and the
+  /// predictions are hidden values. Undefined otherwise.
   virtual torch::Tensor head() const { return {}; }
 
-  /// Training. Valid until the next call; `key` names the pass's random numbers: first_row is the index of the batch's
-  /// first row within the step. There may be no rows.
+  /// For training. The result is valid until the next call. `key` determines the pass's random numbers; its first_row
+  /// is the index of the batch's first row within the step. The batch may have no rows.
   virtual Differentiable forward(const torch::Tensor& inputs, const RandomKey& key) = 0;
 
-  /// Several ranks train together: what is computed over a batch's rows (batch normalisation) then is over all ranks'.
-  /// The ranks must outlive the network's use.
+  /// For data-parallel training: statistics of a batch (batch normalisation) are then computed over all ranks' rows.
+  /// The ranks must outlive the network.
   virtual void share_statistics(Ranks* /*ranks*/) {}
 
-  /// Evaluation: the predictions in a tensor of the caller's.
+  /// For evaluation: predictions in a new tensor.
   virtual torch::Tensor predict(const torch::Tensor& inputs) const = 0;
 };
 
-/// What forward() returns for no rows, which one rank of many may have: no predictions, and nothing to pull back.
-Differentiable forward_of_no_rows();
+/// What forward() returns for a batch without rows, as a rank may have: no predictions, and a backward pass that
+/// delivers nothing.
+Differentiable forward_without_rows();
 
 std::int64_t parameter_count(const Network& network);
 
-/// Parameters, then buffers: all that a file of the model's weights holds.
+/// Parameters, then buffers: the contents of a file of weights.
 NamedParameters saved_tensors(const Network& network);
 
-/// What a model will consist of, told without making it: a model of a billion weights can be counted anywhere.
+/// A parameter's name and shape, without the parameter: a model can be described without memory for its weights.
 struct ParameterShape {
   std::string name;
   std::vector<std::int64_t> sizes;

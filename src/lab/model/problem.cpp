@@ -66,8 +66,8 @@ Problem wood() {
 
 Problem helical() {
   return least_squares("helical", "a helical valley in 3 weights", {-1, 0, 0}, {1, 0, 0}, [](const Weights& w) {
-    // The published angle runs from -1/4 to 3/4 of a turn: its cut is the negative w2 axis, which atan2 of the quarter-
-    // turned point has and atan2(w2, w1) has not.
+    // The published angle runs from -1/4 to 3/4 of a turn: its branch cut is the negative w2 axis. So is that of atan2
+    // of the point rotated by a quarter turn, while that of atan2(w2, w1) is the negative w1 axis.
     const auto turns = 0.25 + torch::atan2(-w[0], w[1]) / (2 * std::numbers::pi);
     return Weights{10 * (w[2] - 10 * turns), 10 * (torch::sqrt(w[0] * w[0] + w[1] * w[1]) - 1), w[2]};
   });
@@ -80,7 +80,7 @@ Problem bowl() {
                        });
 }
 
-// Intercept and slope: predictions w1 + w2 x, one output a point.
+// Predictions w1 + w2 x, intercept and slope, one output a point.
 std::function<torch::Tensor(const torch::Tensor&)> line(const std::vector<double>& x) {
   return [points = row(x)](const torch::Tensor& w) { return w[0] + w[1] * points; };
 }
@@ -91,7 +91,7 @@ Problem linear_regression() {
   return {.name = "linear-regression",
           .summary = "intercept and slope of Anscombe's first data set, 11 points",
           .start = {0, 0},
-          .optimum = {33.001 / 11, 5.501 / 11},  // the normal equations, exactly
+          .optimum = {33.001 / 11, 5.501 / 11},  // exact solution of the normal equations
           .minimum = 6.881345,
           .predictions = line(x),
           .loss = std::make_shared<MeanSquaredError>(),

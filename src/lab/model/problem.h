@@ -1,8 +1,8 @@
-// Small problems that own their start, optimum and minimum, so that any optimizer can be run on any of them and judged.
+// Small problems with a known start, optimum and minimum, on which any optimizer can be run and judged.
 //
-// A problem is one row of predictions (N = 1) of a weight vector. The least-squares ones are f = 1/2 |r(w)|^2 (mse,
-// target 0); rosenbrock, beale, powell, wood and helical are as in More, Garbow and Hillstrom (1981), whose f is twice
-// ours.
+// A problem has one row of predictions (N = 1) of a weight vector. The least-squares problems are f = 1/2 |r(w)|^2
+// (mse, target 0). rosenbrock, beale, powell, wood and helical are those of More, Garbow and Hillstrom (1981), whose f
+// is twice ours.
 #pragma once
 
 #include <torch/types.h>
@@ -28,10 +28,9 @@ struct Problem {
   torch::Tensor targets;  ///< [1, outputs], float64
 };
 
-/// All of them.
 const std::vector<Problem>& problems();
 
-/// By name; throws std::invalid_argument listing the known names.
+/// Throws std::invalid_argument with the known names.
 const Problem& find_problem(std::string_view name);
 
 /// f(w), for float64 weights.

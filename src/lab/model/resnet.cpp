@@ -1,14 +1,12 @@
 #include "model/resnet.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
 #include "model/chain.h"
+#include "model/resnet_parameters.h"
 #include "model/shared_batch_norm.h"
 #include "runtime/message.h"
 
@@ -18,42 +16,6 @@ using torch::Tensor;
 
 namespace {
 
-constexpr std::int64_t resnet_channels = 3;
-constexpr std::size_t most_stages = 4;
-
-struct BlockShape {
-  std::string name;  // "layer2.0"
-  std::int64_t in;
-  std::int64_t out;
-  std::int64_t stride;
-
-  bool projects() const { return stride != 1 || in != out; }
-};
-
-void check_resnet(const ResNetShape& shape) {
-  const auto below_one = [](std::int64_t value) { return value < 1; };
-  if (shape.blocks.empty() || shape.blocks.size() > most_stages || below_one(shape.classes) || below_one(shape.width) ||
-      std::any_of(shape.blocks.begin(), shape.blocks.end(), below_one)) {
-    throw_invalid_argument(
-        "a ResNet of {} classes, width {} and [{}] blocks: expected one to {} stages, and each number 1 or above",
-        shape.classes, shape.width, fmt::join(shape.blocks, ", "), most_stages);
-  }
-}
-
-std::vector<BlockShape> resnet_blocks(const ResNetShape& shape) {
-  check_resnet(shape);
-  std::vector<BlockShape> blocks;
-  std::int64_t in = shape.width;
-  for (std::size_t stage = 0; stage < shape.blocks.size(); ++stage) {
-    const std::int64_t out = shape.width << stage;
-    for (std::int64_t i = 0; i < shape.blocks[stage]; ++i) {
-      blocks.push_back({fmt::format("layer{}.{}", stage + 1, i), in, out, stage > 0 && i == 0 ? 2 : 1});
-      in = out;
-    }
-  }
-  return blocks;
-}
-
 // A convolution without bias and the batch normalisation after it.
 struct Normed {
   Tensor kernel;
@@ -61,7 +23,7 @@ struct Normed {
   Tensor shift;
   Tensor running_mean;
   Tensor running_variance;
-  std::int64_t stride;
+  std::int64_t stride = 1;
 
   std::vector<Tensor> parameters() const { return {kernel, scale, shift}; }
 };
@@ -70,8 +32,8 @@ Tensor run_normed(const Normed& layer, const Tensor& inputs, const Pass& pass) {
   constexpr double momentum = 0.1;
   constexpr double eps = 1e-5;
   const Tensor values = torch::conv2d(inputs, layer.kernel, {}, layer.stride, /*padding=*/layer.kernel.size(2) / 2);
-  // Without running values the batch's are taken and nothing is kept.
-  const bool running = !pass.again;
+  // Without running tensors, the batch's statistics are used and nothing is updated.
+  const bool running = !pass.recomputing;
   const Tensor running_mean = running ? layer.running_mean : Tensor();
   const Tensor running_variance = running ? layer.running_variance : Tensor();
   if (pass.training && pass.ranks != nullptr) {
@@ -79,7 +41,8 @@ Tensor run_normed(const Normed& layer, const Tensor& inputs, const Pass& pass) {
                              *pass.ranks);
   }
   if (pass.training && values.numel() == values.size(1)) {
-    throw_invalid_argument("batch normalisation can't train on one row of one pixel; use more rows or larger images");
+    throw_invalid_argument(
+        "batch normalisation can't train on a single row of one pixel: use more rows or larger images");
   }
   return torch::batch_norm(values, layer.scale, layer.shift, running_mean, running_variance, pass.training, momentum,
                            eps, /*cudnn_enabled=*/false);
@@ -102,7 +65,7 @@ Segment stem_segment(const Normed& layer) {
           layer.parameters()};
 }
 
-// `projection` has one layer, or none where the shortcut is the identity.
+// `projection` is the shortcut's convolution; empty where the shortcut is the identity.
 Segment residual_segment(const Normed& first, const Normed& second, const std::vector<Normed>& projection) {
   Segment segment;
   segment.run = [=](const Tensor& inputs, const Pass& pass) {
@@ -126,28 +89,7 @@ Segment classifier_segment(const Tensor& weight, const Tensor& bias) {
           {weight, bias}};
 }
 
-// As torchvision initialises them, by the parameter's kind, which its dimensions and name tell.
-NamedParameters draw_resnet(const std::vector<ParameterShape>& shapes, std::uint64_t seed, torch::Dtype dtype) {
-  auto generator = at::detail::createCPUGenerator(seed);
-  NamedParameters parameters;
-  double fan_in = 1;  // of the linear layer, whose bias comes after its weight
-  for (const auto& [name, sizes] : shapes) {
-    const Tensor values = torch::zeros(sizes, torch::kFloat32);
-    if (sizes.size() == 4) {
-      const double fan_out = static_cast<double>(sizes[0] * sizes[2] * sizes[3]);
-      values.normal_(0, std::sqrt(2.0) / std::sqrt(fan_out), generator);
-    } else if (name.starts_with("fc.")) {
-      if (sizes.size() == 2) fan_in = static_cast<double>(sizes[1]);
-      values.uniform_(-1 / std::sqrt(fan_in), 1 / std::sqrt(fan_in), generator);
-    } else if (name.ends_with(".weight")) {
-      values.fill_(1);
-    }
-    parameters.insert(name, values.to(dtype));
-  }
-  return parameters;
-}
-
-// Adds the running values to the chain's buffers.
+// Adds the running mean and variance to the buffers.
 Normed normed_layer(Chain::Parts& parts, const std::string& convolution, const std::string& norm, std::int64_t stride) {
   const Tensor scale = parts.parameters[norm + ".weight"];
   const Tensor mean = parts.buffers.insert(norm + ".running_mean", torch::zeros_like(scale));
@@ -157,32 +99,12 @@ Normed normed_layer(Chain::Parts& parts, const std::string& convolution, const s
 
 }  // namespace
 
-std::vector<ParameterShape> resnet_parameters(const ResNetShape& shape) {
-  std::vector<ParameterShape> shapes;
-  const auto add = [&](const std::string& convolution, const std::string& norm, std::int64_t in, std::int64_t out,
-                       std::int64_t size) {
-    shapes.push_back({convolution + ".weight", {out, in, size, size}});
-    shapes.push_back({norm + ".weight", {out}});
-    shapes.push_back({norm + ".bias", {out}});
-  };
-  const auto blocks = resnet_blocks(shape);
-  add("conv1", "bn1", resnet_channels, shape.width, 3);
-  for (const BlockShape& block : blocks) {
-    add(block.name + ".conv1", block.name + ".bn1", block.in, block.out, 3);
-    add(block.name + ".conv2", block.name + ".bn2", block.out, block.out, 3);
-    if (block.projects()) add(block.name + ".downsample.0", block.name + ".downsample.1", block.in, block.out, 1);
-  }
-  shapes.push_back({"fc.weight", {shape.classes, blocks.back().out}});
-  shapes.push_back({"fc.bias", {shape.classes}});
-  return shapes;
-}
-
 std::unique_ptr<Network> make_resnet(const ResNetShape& shape, std::uint64_t seed, bool recompute, torch::Dtype dtype) {
   if (dtype != torch::kFloat32 && dtype != torch::kFloat64) {
     throw_invalid_argument("a ResNet of {}: expected float32 or float64", c10::toString(dtype));
   }
   Chain::Parts parts;
-  parts.ranks_meet = true;  // for batch normalisation
+  parts.needs_all_ranks = true;  // batch normalisation sums over them
   parts.parameters = draw_resnet(resnet_parameters(shape), seed, dtype);
   parts.segments.push_back(stem_segment(normed_layer(parts, "conv1", "bn1", 1)));
   for (const BlockShape& block : resnet_blocks(shape)) {

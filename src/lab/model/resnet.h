@@ -6,8 +6,8 @@
 //
 // Stages have w, 2w, 4w and 8w channels, and all but the first begin with stride 2; there the shortcut is a 1x1
 // convolution with batch normalisation, elsewhere the identity. With the defaults this is the ResNet-18 that is trained
-// on CIFAR (11,173,962 weights), and its tensors have torchvision's names. It differs from torchvision's resnet18 by
-// its stem alone, which there is for images of 224 pixels: 7x7 of stride 2, then pooling.
+// on CIFAR (11,173,962 weights), and its tensors have torchvision's names. It differs from torchvision's resnet18 in
+// the stem only, which there is for images of 224 pixels: 7x7 of stride 2, then pooling.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ namespace lehi::model {
 struct ResNetShape {
   std::int64_t classes = 10;
   std::int64_t width = 64;                          ///< channels of the first stage
-  std::vector<std::int64_t> blocks = {2, 2, 2, 2};  ///< of each stage; one to four stages
+  std::vector<std::int64_t> blocks = {2, 2, 2, 2};  ///< in each stage; one to four stages
 };
 
-/// Throws std::invalid_argument for a shape that can't be.
+/// Throws std::invalid_argument for an invalid shape.
 std::vector<ParameterShape> resnet_parameters(const ResNetShape& shape);
 
-/// Inputs are [rows, 3, height, width] of `dtype`, float32 or float64. Initialised as torchvision does: convolutions
-/// from He's normal distribution by their outputs, the linear layer from torch's uniform one, scales 1 and shifts 0.
-/// The weights depend on the seed alone; float64 ones are the same numbers. Batch normalisation as torch's: momentum
-/// 0.1, eps 1e-5, the running variance unbiased. recompute: see chain.h.
+/// Inputs are [rows, 3, height, width] of `dtype`, float32 or float64. Initial weights are torchvision's: convolutions
+/// from He's normal distribution with fan-out, the linear layer from torch's uniform distribution, scales 1 and shifts
+/// 0. They are drawn as float32 from a generator with this seed. Batch normalisation is torch's: momentum 0.1, eps
+/// 1e-5, unbiased running variance. recompute: see chain.h.
 std::unique_ptr<Network> make_resnet(const ResNetShape& shape, std::uint64_t seed, bool recompute = false,
                                      torch::Dtype dtype = torch::kFloat32);
 

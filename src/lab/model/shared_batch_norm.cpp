@@ -16,8 +16,8 @@ Tensor of_channels(const Tensor& values) { return values.view({1, -1, 1, 1}); }
 
 Tensor channel_sums(const Tensor& values) { return values.sum({0, 2, 3}); }
 
-// With x' = (x - mean) / deviation, the mean and deviation of all ranks' rows: a cotangent y of scale x' + shift gives
-//   shift   sum y,   scale   sum y x'         of this rank's rows: they are summed with all other parameters' later
+// With x' = (x - mean) / deviation, mean and deviation over all ranks' rows, a cotangent y of scale x' + shift gives
+//   shift   sum y            scale   sum y x'     over this rank's rows; the optimizer sums them over the ranks
 //   x       scale / deviation (y - mean y - x' mean (y x'))    with means over all ranks' rows
 class SharedBatchNorm : public torch::autograd::Function<SharedBatchNorm> {
  public:
@@ -65,10 +65,11 @@ Tensor shared_batch_norm(const Tensor& values, const Tensor& scale, const Tensor
     ranks.sum(sums);
     count = sums[channels].item<double>();
     if (!(count > 1.0)) {
-      throw_invalid_argument("batch normalisation can't train on one row of one pixel; use more rows or larger images");
+      throw_invalid_argument(
+          "batch normalisation can't train on a single row of one pixel: use more rows or larger images");
     }
     mean = (sums.narrow(0, 0, channels) / count).to(values.dtype());
-    // About the mean, in a second pass: the difference of two large sums would lose what matters.
+    // Around the mean, in a second pass: a difference of two large sums would lose digits.
     const Tensor squares = channel_sums((x - of_channels(mean)).square_()).to(torch::kFloat64);
     ranks.sum(squares);
     variance = squares.div_(count);

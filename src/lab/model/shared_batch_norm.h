@@ -1,4 +1,4 @@
-// Batch normalisation over the rows of all ranks, so that several processes normalise as one with all rows would.
+// Batch normalisation over the rows of all ranks, with the result that one process with all rows would get.
 #pragma once
 
 #include <torch/types.h>
@@ -7,9 +7,9 @@
 
 namespace lehi::model {
 
-/// As torch::batch_norm in training: values [rows, channels, height, width], where this rank's rows may be none. The
-/// running tensors are updated unless they are undefined. Autograd differentiates it; every rank must then pull back
-/// the same number of times.
+/// As torch::batch_norm in training, of values [rows, channels, height, width]; this rank may have no rows. Updates the
+/// running tensors unless they are undefined. Autograd differentiates it; its backward pass sums over the ranks, so
+/// every rank must run it the same number of times.
 torch::Tensor shared_batch_norm(const torch::Tensor& values, const torch::Tensor& scale, const torch::Tensor& shift,
                                 const torch::Tensor& running_mean, const torch::Tensor& running_variance,
                                 double momentum, double eps, Ranks& ranks);

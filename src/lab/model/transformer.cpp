@@ -11,17 +11,17 @@ namespace lehi::model {
 using torch::Tensor;
 
 NamedParameters make_parameters(const std::vector<ParameterShape>& shapes, std::uint64_t seed, torch::Dtype dtype,
-                                const std::function<Start(const std::string& name)>& start) {
+                                const std::function<InitialValues(const std::string& name)>& initial_values) {
   const torch::NoGradGuard no_grad;
   auto generator = at::detail::createCPUGenerator(seed);
   NamedParameters parameters;
   for (const ParameterShape& shape : shapes) {
-    const Start how = start(shape.name);
+    const InitialValues initial = initial_values(shape.name);
     Tensor values = torch::empty(shape.sizes, torch::kFloat32);
-    if (how.std > 0.0) {
-      values.normal_(0.0, how.std, generator);
+    if (initial.std > 0.0) {
+      values.normal_(0.0, initial.std, generator);
     } else {
-      values.fill_(how.constant);
+      values.fill_(initial.constant);
     }
     parameters.insert(shape.name, values.to(dtype));
   }
@@ -50,6 +50,7 @@ void Linear::pull_back_parameters(const Tensor& x, const Tensor& cotangents,
   const std::int64_t rows = x.size(0);
   const std::int64_t count = cotangents.size(0) / rows;
   std::vector<Tensor> pulled;
+  pulled.reserve(static_cast<std::size_t>(count));
   for (std::int64_t c = 0; c < count; ++c) {
     const Tensor own = cotangents.narrow(0, c * rows, rows);
     pulled.push_back(out_in ? torch::mm(own.t(), x) : torch::mm(x.t(), own));
@@ -68,8 +69,8 @@ Tensor Linear::pull_back(const Tensor& x, const Tensor& cotangents, const Differ
 
 layers::Normalised Norm::run(const Tensor& x) const { return layers::normalise(x, weight, bias, eps); }
 
-Tensor Norm::again(const Tensor& x, const Tensor& statistics) const {
-  return layers::normalise_again(x, statistics, weight, bias);
+Tensor Norm::recompute(const Tensor& x, const Tensor& statistics) const {
+  return layers::recompute_normalised(x, statistics, weight, bias);
 }
 
 void Norm::pull_back(const Tensor& x, const Tensor& statistics, const Tensor& cotangents, Tensor& to,
@@ -79,17 +80,17 @@ void Norm::pull_back(const Tensor& x, const Tensor& statistics, const Tensor& co
   if (bias.defined()) deliver(bias, gradients.biases);
 }
 
-BranchEnd end_branch(const Tensor& x, const Linear& linear, const Tensor& inner, const layers::Dropout& dropout,
+BranchSum add_branch(const Tensor& x, const Linear& linear, const Tensor& inner, const layers::Dropout& dropout,
                      std::int64_t rows) {
-  BranchEnd end;
+  BranchSum sum;
   if (dropout.active()) {
-    end.mask = dropout.mask({rows, x.numel() / rows}, x.options()).view(x.sizes());
-    end.output = torch::addcmul(x, linear.run(inner), end.mask);
+    sum.mask = dropout.mask({rows, x.numel() / rows}, x.options()).view(x.sizes());
+    sum.output = torch::addcmul(x, linear.run(inner), sum.mask);
   } else {
-    end.output = linear.bias.defined() ? x + linear.bias : x.clone();
-    linear.add_product(inner, end.output);
+    sum.output = linear.bias.defined() ? x + linear.bias : x.clone();
+    linear.add_product(inner, sum.output);
   }
-  return end;
+  return sum;
 }
 
 Tensor pull_back_branch(const Linear& linear, const Tensor& inner, const Tensor& mask, const Tensor& cotangents,
@@ -99,6 +100,7 @@ Tensor pull_back_branch(const Linear& linear, const Tensor& inner, const Tensor&
 
 Tensor stacked(const std::vector<Tensor>& cotangents, std::int64_t width) {
   std::vector<Tensor> matrices;
+  matrices.reserve(cotangents.size());
   for (const Tensor& cotangent : cotangents) matrices.push_back(cotangent.reshape({-1, width}));
   return torch::cat(matrices);
 }
@@ -110,7 +112,7 @@ std::vector<Tensor> unstacked(const Tensor& stack, at::IntArrayRef sizes) {
 }
 
 Segment norm_segment(const Norm& norm) {
-  return {.trace = [norm](const Tensor& input, const Pass&) -> Traced {
+  return {.forward = [norm](const Tensor& input, const Pass&) -> SegmentPass {
     const std::int64_t width = input.size(-1);
     const Tensor x = input.reshape({-1, width});
     const layers::Normalised normed = norm.run(x);
@@ -135,18 +137,19 @@ Tensor dropout(const Tensor& values, double probability, const Pass& pass, std::
   return drop.active() ? values * drop.mask(values.sizes(), values.options()) : values;
 }
 
-Tensor embedded(const Tensor& weight, const Tensor& inputs, std::int64_t context) {
+Tensor embed(const Tensor& weight, const Tensor& inputs, std::int64_t context) {
   const std::int64_t vocabulary = weight.size(0);
   if (inputs.scalar_type() != torch::kInt64 || inputs.dim() != 2 || inputs.numel() == 0) {
     throw_invalid_argument("the inputs are {} [{}]; expected Long [rows, tokens]", c10::toString(inputs.scalar_type()),
                            fmt::join(inputs.sizes(), ", "));
   }
   if (inputs.size(1) > context) {
-    throw_invalid_argument("the inputs have {} tokens a row, but the model's context is {}", inputs.size(1), context);
+    throw_invalid_argument("the inputs have {} tokens a row, more than the model's context of {}", inputs.size(1),
+                           context);
   }
   const auto [smallest, largest] = torch::aminmax(inputs);
   if (smallest.item<std::int64_t>() < 0 || largest.item<std::int64_t>() >= vocabulary) {
-    throw_invalid_argument("the inputs have tokens from {} to {}, but the model's are 0 to {}",
+    throw_invalid_argument("the inputs have tokens from {} to {}; expected tokens from 0 to {}",
                            smallest.item<std::int64_t>(), largest.item<std::int64_t>(), vocabulary - 1);
   }
   return torch::embedding(weight, inputs, /*padding_idx=*/-1, /*scale_grad_by_freq=*/false, /*sparse=*/true);

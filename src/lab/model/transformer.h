@@ -1,4 +1,4 @@
-// What the language models share: how their weights are made, and the parts of their blocks with their pull-backs.
+// What the language models share: initial weights, and the parts of their blocks with their backward passes.
 #pragma once
 
 #include <functional>
@@ -9,76 +9,79 @@
 
 namespace lehi::model {
 
-/// How a parameter starts: normal with this standard deviation around 0, or `constant` everywhere where it is 0.
-struct Start {
+/// A parameter's initial values: normal around 0 with this standard deviation; `constant` everywhere if that is 0.
+struct InitialValues {
   double std = 0.0;
   double constant = 0.0;
 };
 
-/// The parameters of a list, drawn in its order from one generator of their own. float64 ones are the float32 numbers.
+/// The parameters of a list, drawn in its order from a generator with this seed. They are drawn as float32, whatever
+/// the dtype.
 NamedParameters make_parameters(const std::vector<ParameterShape>& shapes, std::uint64_t seed, torch::Dtype dtype,
-                                const std::function<Start(const std::string& name)>& start);
+                                const std::function<InitialValues(const std::string& name)>& initial_values);
 
-/// y = x W + b of rows; W is stored [in, out] or, as nn.Linear does, [out, in]; no bias where it is undefined.
+/// y = x W + b of rows. W is stored as [in, out] or, with `out_in`, as [out, in] like nn.Linear's. The bias may be
+/// undefined.
 struct Linear {
   torch::Tensor weight;
   torch::Tensor bias = {};
   bool out_in = false;
 
   torch::Tensor run(const torch::Tensor& x) const;
-  /// result += x W: no bias.
+  /// result += x W, without the bias.
   void add_product(const torch::Tensor& x, torch::Tensor& result) const;
-  /// From cotangents of y, [count * rows, out], those of x: written over `to`, or added to it.
+  /// Cotangents of x from those of y, [count * rows, out]; they overwrite `to` or are added to it.
   void pull_back_input(const torch::Tensor& cotangents, torch::Tensor& to, bool add) const;
-  /// Delivers the parameters' parts, so pull_back_input() must be through.
+  /// Delivers the gradients of weight and bias. An optimizer may update the weight then, so call pull_back_input()
+  /// first.
   void pull_back_parameters(const torch::Tensor& x, const torch::Tensor& cotangents,
                             const Differentiable::Deliver& deliver) const;
-  /// All of it.
+  /// Both; returns the cotangents of x.
   torch::Tensor pull_back(const torch::Tensor& x, const torch::Tensor& cotangents,
                           const Differentiable::Deliver& deliver) const;
 };
 
-/// Layer norm, or the root-mean-square norm where there is no bias.
+/// Layer norm; the root-mean-square norm where the bias is undefined.
 struct Norm {
   torch::Tensor weight;
   torch::Tensor bias = {};
   double eps = 1e-5;
 
   layers::Normalised run(const torch::Tensor& x) const;
-  torch::Tensor again(const torch::Tensor& x, const torch::Tensor& statistics) const;
-  /// Adds the cotangents of x to `to`, and delivers the parameters' parts.
+  torch::Tensor recompute(const torch::Tensor& x, const torch::Tensor& statistics) const;
+  /// Adds the cotangents of x to `to`, and delivers the parameters' gradients.
   void pull_back(const torch::Tensor& x, const torch::Tensor& statistics, const torch::Tensor& cotangents,
                  torch::Tensor& to, const Differentiable::Deliver& deliver) const;
 };
 
-/// The end of a residual branch: x + dropout(linear(inner)).
-struct BranchEnd {
+/// A residual branch's last map and sum: x + dropout(linear(inner)).
+struct BranchSum {
   torch::Tensor output;
   torch::Tensor mask;  ///< undefined without dropout
 };
-BranchEnd end_branch(const torch::Tensor& x, const Linear& linear, const torch::Tensor& inner,
+BranchSum add_branch(const torch::Tensor& x, const Linear& linear, const torch::Tensor& inner,
                      const layers::Dropout& dropout, std::int64_t rows);
-/// From cotangents of the output, those of `inner`.
+/// The cotangents of `inner` from those of the output.
 torch::Tensor pull_back_branch(const Linear& linear, const torch::Tensor& inner, const torch::Tensor& mask,
                                const torch::Tensor& cotangents, const Differentiable::Deliver& deliver);
 
-/// One below the other, [count * rows, width], in memory of the caller's own.
+/// The cotangents stacked by rows, [count * rows, width], in new memory.
 torch::Tensor stacked(const std::vector<torch::Tensor>& cotangents, std::int64_t width);
-/// Such a stack as cotangents of this shape.
+/// The cotangents of such a stack, each of this shape.
 std::vector<torch::Tensor> unstacked(const torch::Tensor& stack, at::IntArrayRef sizes);
 
-/// A segment that only normalises.
+/// A segment that is a norm.
 Segment norm_segment(const Norm& norm);
 
-/// The mask of a pass at a place of the model; inactive outside training.
+/// The dropout of a pass at a site of the model; inactive outside training.
 layers::Dropout dropout_at(double probability, const Pass& pass, std::uint32_t site);
 
-/// values * mask / (1 - probability); the mask of a row depends on the pass's key, the row's global index, the site and
-/// the place in the row alone. The values themselves outside training.
+/// values * mask / (1 - probability); outside training, the values. The mask depends only on the pass's key, the row's
+/// global index, the site and the position in the row.
 torch::Tensor dropout(const torch::Tensor& values, double probability, const Pass& pass, std::uint32_t site);
 
-/// The rows of `weight` [vocabulary, width] that the tokens name; its gradient is sparse. Throws std::invalid_argument
-/// unless inputs are int64 [rows, tokens] with at most `context` tokens, each below the vocabulary.
-torch::Tensor embedded(const torch::Tensor& weight, const torch::Tensor& inputs, std::int64_t context);
+/// The row of `weight` [vocabulary, width] for each token; its gradient is sparse. Throws std::invalid_argument unless
+/// inputs are int64 [rows, tokens] with at most `context` tokens, each below the vocabulary.
+torch::Tensor embed(const torch::Tensor& weight, const torch::Tensor& inputs, std::int64_t context);
 
 }  // namespace lehi::model

@@ -35,7 +35,7 @@ void broadcast_checkpoint(std::optional<FoundCheckpoint>& checkpoint, distribute
               {"model", shapes_of(checkpoint->checkpoint.model)},
               {"optimizer", shapes_of(checkpoint->checkpoint.optimizer)}};
   }
-  header = json::parse(ranks.spread_text(header.dump()));
+  header = json::parse(ranks.broadcast_string(header.dump()));
   if (header.is_null()) return;
   if (ranks.rank() != 0) {
     checkpoint = FoundCheckpoint{.path = header.at("path").get<std::string>(),

@@ -37,7 +37,7 @@ RunStart begin_run(const RunRequest& request) {
   RunStart start;
   if (ranks.rank() == 0) start = read_directory();
   const bool over = rank0_decides(start.over.has_value(), &ranks);
-  const auto text = ranks.spread_text(ranks.rank() == 0 ? to_toml(start.config) : "");
+  const auto text = ranks.broadcast_string(ranks.rank() == 0 ? to_toml(start.config) : "");
   if (ranks.rank() == 0) return start;
   start.config = from_toml(text, "the configuration of rank 0");
   if (over) start.over = record_without_file(RunStatus::done, "");

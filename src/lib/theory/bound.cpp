@@ -8,7 +8,7 @@ namespace lehi {
 namespace {
 
 void check(const BoundConstants& c) {
-  // Written so that NaN fails each test; infinity is refused at the end.
+  // The comparisons are written so that NaN fails them; infinity is rejected at the end.
   if (!(c.lr > 0)) throw_invalid_argument("convergence bound: the learning rate must be above 0, not {}", c.lr);
   if (!(c.beta2 > 0 && c.beta2 < 1))
     throw_invalid_argument("convergence bound: beta2 must be between 0 and 1, not {}", c.beta2);
@@ -76,10 +76,8 @@ double iterate_average(const std::vector<double>& squared_gradient_norms, double
 
 const char* bound_caveat() {
   return "The bound is proven for s = g only (adam-simplified): the published proof uses a lemma that needs m and v "
-         "built "
-         "from the same sequence, and for LEHI, whose v comes from a probe, a run that meets every assumption exceeds "
-         "it "
-         "(docs/evidence/theory.md).";
+         "built from the same sequence, and for LEHI, whose v comes from a probe, a run that meets every assumption "
+         "exceeds it (docs/evidence/theory.md).";
 }
 
 }  // namespace lehi
