@@ -143,7 +143,7 @@ int Layer::start_work(const std::function<int()>& work, const Fault& fault) {
   const int process = fork_here();
   if (process != 0) return process;
   redirect();
-  cli::say_why_at_termination();
+  cli::install_terminate_handler();
   for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
   set_exec_hook(&be_the_program);
   attach(control_);

@@ -136,7 +136,7 @@ ScalingConfig parse_scaling(const Arguments& arguments) {
   config.latency = milliseconds / 1e3;
   config.bytes_per_second = gigabytes * 1e9;
   if (config.latency > 0.0 && config.processes > 1) throw UsageError("--nproc measures what --latency-ms tells.");
-  refuse_nproc_under_launcher(config.processes);
+  check_nproc(config.processes);
   if (config.latency == 0.0 && config.processes == 1 && !distributed::launch_of_process()) {
     throw UsageError(
         "nothing to measure with one rank: add --nproc 2, start it with mpirun or srun, or tell "
