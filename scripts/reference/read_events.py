@@ -3,8 +3,8 @@
 
     python3 scripts/reference/read_events.py events.out.tfevents.1700000000.host
 
-The framing (u64 length, masked CRC-32C of it, payload, masked CRC-32C of that) is checked here with a bit-by-bit CRC; the
-payloads are decoded by Debian's protoc. Exit code 1 and a sentence where a checksum is wrong or the file ends within a record.
+The framing (u64 length, its masked CRC-32C, payload, its masked CRC-32C) is checked with a bit-by-bit CRC; the payloads are
+decoded by Debian's protoc. Prints one sentence and exits with 1 if a checksum is wrong or the file ends within a record.
 """
 import json
 import os

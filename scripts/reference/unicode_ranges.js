@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Writes src/lab/text/unicode_ranges.h: the code points that JavaScript's \p{L} and \p{N} match. The reference tokenizers run
-// on node, so what node's regular expressions say is what has to be matched, and not what another library's tables say.
+// on node, so the tables are those of node's regular expressions and not of another library.
 //
 // usage: node scripts/reference/unicode_ranges.js > src/lab/text/unicode_ranges.h && clang-format -i src/lab/text/unicode_ranges.h
 'use strict'
