@@ -71,9 +71,9 @@ TEST(SweepCommand, ReportsBadInputInOneSentenceAndWritesNothing) {
 TEST_F(SweepStudy, ParsesTwoPhases) {
   const auto config = parse_sweep({"protein", "mnist", "--seeds", "0,1,2", "--best", "2", "--out", "x"});
   EXPECT_EQ(config.plan.size(), 2U * 4U * 7U);
-  ASSERT_EQ(config.seconds.size(), 2U);
-  EXPECT_EQ(config.seconds[1].task, "mnist");
-  EXPECT_EQ(config.seconds[1].best, 2U);
+  ASSERT_EQ(config.second_phases.size(), 2U);
+  EXPECT_EQ(config.second_phases[1].task, "mnist");
+  EXPECT_EQ(config.second_phases[1].best, 2U);
 }
 
 TEST_F(SweepStudy, ReadsAStudyFile) {

@@ -1,4 +1,5 @@
-// Progress of `lehi bench` on standard error: the current measurement and the time left.
+// Progress of `lehi bench` on standard error: the current measurement and the time left. It is estimated from the times
+// of a reference machine with two cores.
 #pragma once
 
 #include <chrono>
@@ -7,8 +8,8 @@
 
 namespace lehi::bench {
 
-/// Seconds left after `elapsed` seconds, when `done` of `expected` seconds of work (on the reference machine) are done.
-/// Uses this machine's pace once a tenth of the work is done.
+/// Seconds left after `elapsed` seconds, when `done` of `expected` seconds of the reference machine are done. Uses this
+/// machine's pace once a tenth of the work is done.
 double seconds_left(double elapsed, double done, double expected);
 
 class BenchProgress {

@@ -95,7 +95,7 @@ int run_study_command(const StudyConfig& config, std::ostream& err,
     return done;
   }
   auto plan = config.plan;
-  request.seconds = config.seconds;
+  request.seconds = config.second_phases;
   if (plan.empty()) {
     const auto present = study::read_study(config.directory);
     plan = study::read_plan(config.directory, present);

@@ -166,7 +166,7 @@ StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study
     return config;
   }
   config.plan = std::move(plan.runs);
-  config.seconds = std::move(plan.seconds);
+  config.second_phases = std::move(plan.seconds);
   if (config.directory.empty()) {
     const auto what = flags.study.empty() ? study::short_task(config.plan.front().config.task)
                                           : study::safe_name(std::filesystem::path(flags.study).stem().string());

@@ -32,9 +32,9 @@ struct StudyFlags {
 
 /// A study as defined by the command line.
 struct StudyConfig {
-  std::string kind;                         ///< the command's name
-  std::vector<study::PlannedRun> plan;      ///< the first phase; empty: resume the plan of the directory
-  std::vector<study::SecondPhase> seconds;  ///< the second phase, one entry per task; empty: one phase
+  std::string kind;                               ///< the command's name
+  std::vector<study::PlannedRun> plan;            ///< the first phase; empty: resume the plan of the directory
+  std::vector<study::SecondPhase> second_phases;  ///< the second phase, one entry per task; empty: one phase
   std::string directory;
   std::string data_dir;
   study::LauncherKind launcher = study::LauncherKind::local;

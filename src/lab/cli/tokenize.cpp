@@ -124,8 +124,8 @@ TokenizeConfig parse_tokenize(const Arguments& arguments) {
   std::string tokenizer;
   std::string specials = "reference";
   CLI::App app(
-      "Convert text to the tokens and ids of GPT-2's or Llama-3's tokenizer, or to bytes, and back. Print one token per "
-      "line.",
+      "Convert text to the tokens and ids of GPT-2's or Llama-3's tokenizer, or to bytes, and back. Print one token "
+      "per line.",
       "lehi tokenize");
   app.add_option("FILE", config.file, "UTF-8 text, also compressed with gzip or zstd; - for standard input")
       ->required();
