@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""LEHI on MNIST's MLP in plain PyTorch: what bench/throughput compares `lehi train mnist --optimizer lehi` with.
+"""LEHI on MNIST's MLP in plain PyTorch. bench/throughput compares `lehi train mnist --optimizer lehi` with it.
 
-It is written as one writes it from the paper: nn.Sequential, F.cross_entropy, autodiff of the auxiliary loss
-z = sum arcsin(2 softmax - 1), Algorithm 2 tensor by tensor. The images are in memory before the clock starts, and each
-batch is gathered from them by index, as in `lehi train`.
+A direct implementation of the paper: nn.Sequential, F.cross_entropy, autodiff of the auxiliary loss
+z = sum arcsin(2 softmax - 1), and Algorithm 2 tensor by tensor. The images are in memory before the clock starts, and
+each batch is gathered from them by index, as in `lehi train`.
 
     mnist_lehi.py [--steps N] [--data DIR]      prints one line of JSON: steps, seconds, cpu_seconds,
                                                  seconds_per_step, loss
@@ -32,7 +32,7 @@ def idx(directory, name):
             data = path.read_bytes()
             data = gzip.decompress(data) if path.suffix == ".gz" else data
             return torch.frombuffer(bytearray(data[4 + 4 * data[3] :]), dtype=torch.uint8)
-    raise SystemExit(f"{directory} has no {name}: expected MNIST's IDX files, plain or gzipped")
+    raise SystemExit(f"{directory} has no {name}; expected MNIST's IDX files, plain or gzipped")
 
 
 def load(directory):
@@ -50,10 +50,10 @@ def auxiliary(logits):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="LEHI on MNIST's MLP in plain PyTorch, timed")
-    parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--warmup", type=int, default=50)
-    parser.add_argument("--data", type=pathlib.Path, help="folder with MNIST's IDX files")
+    parser = argparse.ArgumentParser(description="Time LEHI on MNIST's MLP in plain PyTorch.")
+    parser.add_argument("--steps", type=int, default=2000, help="timed steps (default: 2000)")
+    parser.add_argument("--warmup", type=int, default=50, help="steps before the clock starts (default: 50)")
+    parser.add_argument("--data", type=pathlib.Path, help="directory with MNIST's IDX files (default: random images)")
     arguments = parser.parse_args()
 
     torch.set_num_threads(1)

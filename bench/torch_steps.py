@@ -1,10 +1,10 @@
-"""AdamW steps in plain PyTorch that take turns with lehi's: what `lehi bench` compares its AdamW step with.
+"""AdamW steps in plain PyTorch. `lehi bench` compares its AdamW steps with them; the two processes take turns.
 
-    torch_steps.py gpt2|resnet|mnist THREADS      THREADS 0: as torch comes
+    torch_steps.py gpt2|resnet|mnist THREADS      THREADS 0: torch's default
 
-The models are written as one writes them with torch.nn: GPT-2 small with its head tied to the embedding on 4 x 64
-tokens, ResNet-18 for images of 32 x 32 on batches of 64, and the MLP 784-50-10 on batches of 128; random data. It
-prints "ready PARAMETERS" after a first step. Then every line with a number n is answered by the seconds of n steps.
+The models use torch.nn and random data: GPT-2 small with its head tied to the embedding on 4 x 64 tokens, ResNet-18 on
+batches of 64 images of 32 x 32, and the MLP 784-50-10 on batches of 128. After a first step the program prints "ready
+PARAMETERS". Then it reads numbers n, one per line, and prints the seconds of n steps for each.
 """
 import math
 import sys
@@ -80,7 +80,7 @@ def resnet18():
 
 
 def make(name):
-    """The model, and a batch for it."""
+    """The model and a batch of inputs and targets."""
     if name == "gpt2":
         return GPT2(), torch.randint(0, 50257, (4, 64)), torch.randint(0, 50257, (256,))
     if name == "resnet":
@@ -88,7 +88,7 @@ def make(name):
     if name == "mnist":
         mlp = nn.Sequential(nn.Linear(784, 50), nn.ReLU(), nn.Linear(50, 10))
         return mlp, torch.randn(128, 784), torch.randint(0, 10, (128,))
-    raise SystemExit(f"there is no model '{name}': expected gpt2, resnet or mnist")
+    raise SystemExit(f"there is no model '{name}'; expected gpt2, resnet or mnist")
 
 
 def main():

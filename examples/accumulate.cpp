@@ -1,5 +1,6 @@
-// A batch that does not fit in memory: four micro-batches, one step. The weights become those of a step with the whole
-// batch, to rounding, also with a random probe. Prints "largest difference: " and a number of about 1e-16.
+// Gradient accumulation, for batches that do not fit in memory: four micro-batches, one step. Except for rounding, the
+// weights equal those of a step with the whole batch, also with a random probe.
+// Prints "largest difference: " and a number of about 1e-16.
 #include <lehi/lehi.h>
 
 #include <cstdio>

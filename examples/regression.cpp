@@ -1,5 +1,5 @@
-// A straight line through points of which a fifth are far off, with a loss that lehi does not have: the user writes it,
-// its second derivative comes by automatic differentiation. Prints (the last digits may differ):
+// A custom loss. Fits a straight line to points, a fifth of which are outliers, with the mean squared error and with the
+// Cauchy loss, whose derivatives are computed by automatic differentiation. Prints (the last digits may differ):
 //
 //   mse:    y = 1.86 x + 1.13
 //   cauchy: y = 1.98 x - 0.96
@@ -26,7 +26,7 @@ int main() {
   const auto outlier = torch::arange(200).remainder(5).eq(0);
   const auto y = 2 * x - 1 + 0.1 * torch::randn({200}) + 10 * outlier;
 
-  // One value per prediction, no mean. Far from the data its curvature is negative; lehi then takes the absolute value.
+  // One value per prediction, without the mean. For outliers its curvature is negative; lehi uses the absolute value.
   const lehi::Automatic cauchy(
       [](const torch::Tensor& p, const torch::Tensor& t) { return torch::log1p((p - t).square()); });
   fit("mse:", lehi::MeanSquaredError(), x, y);

@@ -1,6 +1,6 @@
-// Three arms of a spiral, told apart by a small network that is trained from the same start by three optimizers.
-// Prints this table (the losses may differ a little between machines), then which arm the network of lehi-gn sees
-// where:
+// Classification. A small network learns to distinguish the three arms of a spiral; three optimizers train it from the
+// same start. Prints this table (the losses may differ slightly between machines) and then a map of the arm that the
+// network of lehi-gn predicts at each point:
 //
 //   optimizer   second pull-backs   test loss   test accuracy
 //   lehi                     1350      0.0008         100.0 %
@@ -19,7 +19,7 @@ namespace {
 constexpr int arms = 3;
 
 struct Points {
-  torch::Tensor x;  // [n, 2], inside the unit circle or nearly so
+  torch::Tensor x;  // [n, 2], within about the unit circle
   torch::Tensor y;  // [n], the arm
 };
 
@@ -53,7 +53,7 @@ void train(torch::nn::Sequential& model, lehi::Optimizer& optimizer, const Point
               loss.evaluate(predictions, test.y).mean(), 100.0 * accuracy);
 }
 
-// The plane from -1.1 to 1.1 both ways, a character for each arm.
+// Draws the predictions for the square from -1.1 to 1.1, one character per arm.
 void draw(torch::nn::Sequential& model) {
   constexpr std::int64_t height = 23;
   constexpr std::int64_t width = 2 * height;  // a character is about twice as high as wide
@@ -69,7 +69,7 @@ void draw(torch::nn::Sequential& model) {
 }  // namespace
 
 int main() {
-  torch::set_num_threads(1);  // two would spend their time waiting for each other in a network this small
+  torch::set_num_threads(1);  // more threads would slow down so small a network
   torch::manual_seed(0);
   const Points points = spiral(300);
   const Points test = spiral(200);

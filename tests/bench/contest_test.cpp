@@ -22,7 +22,7 @@ TEST(Median, IsTheMiddleOne) {
 
 TEST(Times, RatioIsTheMedianOfTheRoundsRatios) {
   Times times;
-  // A machine that is ten times slower in the second round: both sides of that round's ratio are.
+  // The machine is ten times slower in the second round; this affects both sides of the ratio.
   for (const double seconds : {2.0, 30.0, 2.0}) times.add("ours", seconds);
   for (const double seconds : {1.0, 10.0, 1.0}) times.add("theirs", seconds);
   EXPECT_DOUBLE_EQ(times.ratio({{"ours"}}, {{"theirs"}}), 2.0);
@@ -38,14 +38,14 @@ TEST(Times, SumsAreWeighted) {
   EXPECT_DOUBLE_EQ(times.ratio({{"refreshing"}}, {{"adamw"}, {"between"}}), 1.0);
 }
 
-TEST(Times, NamesWhatWasNotTimed) {
+TEST(Times, ThrowsForAnUnknownName) {
   Times times;
   times.add("a", 1.0);
   EXPECT_THROW(times.median_of("b"), std::invalid_argument);
   EXPECT_THROW(times.ratio({{"a"}}, {{"b"}}), std::invalid_argument);
 }
 
-TEST(Contest, TakesTurnsForwardsAndBackwardsAfterAWarmUp) {
+TEST(Contest, RunsTurnsForwardsAndBackwardsAfterAWarmUp) {
   std::string order;
   Contest contest;
   contest.add("a", [&] { order += 'a'; });
@@ -69,27 +69,27 @@ TEST(Contest, TakesTurnsForwardsAndBackwardsAfterAWarmUp) {
   EXPECT_DOUBLE_EQ(times.ratio({{"d"}}, {{"c"}}), 2.0);
 }
 
-TEST(Progress, TrustsItsOwnPaceOnceThereIsEnough) {
-  EXPECT_DOUBLE_EQ(seconds_left(30, 5, 100), 95);   // too early to judge
+TEST(Progress, UsesThisMachinesPaceAfterATenthOfTheWork) {
+  EXPECT_DOUBLE_EQ(seconds_left(30, 5, 100), 95);   // too early to measure the pace
   EXPECT_DOUBLE_EQ(seconds_left(30, 50, 100), 30);  // faster than expected
   EXPECT_DOUBLE_EQ(seconds_left(100, 100, 100), 0);
   EXPECT_DOUBLE_EQ(seconds_left(100, 120, 100), 0);
 }
 
-TEST(Progress, SaysTopicWorkAndTimeLeft) {
+TEST(Progress, PrintsTopicMeasurementAndTimeLeft) {
   std::ostringstream err;
   BenchProgress progress(err, 120);
   progress.begin("update", 60);
-  progress.say("adamw", 0);
-  progress.say("lehi", 0.5);  // too close to the last line
+  progress.show("adamw", 0);
+  progress.show("lehi", 0.5);  // too soon after the last line
   progress.begin("loss", 60);
-  progress.say("imitation", 0);
+  progress.show("imitation", 0);
   EXPECT_THAT(err.str(), HasSubstr("lehi: update: adamw (0 %, about 2:00 left)\n"));
   EXPECT_THAT(err.str(), HasSubstr("lehi: loss: imitation (50 %, about 0:0"));
   EXPECT_EQ(err.str().find("0.5"), std::string::npos);
 }
 
-TEST(Session, ChecksOnceAndSaysWhatFailed) {
+TEST(Session, ChecksOncePerNameAndPrintsFailures) {
   std::ostringstream err;
   BenchProgress progress(err, 1);
   Session session({.correctness = true}, progress, err);
@@ -107,13 +107,13 @@ TEST(Session, ChecksOnceAndSaysWhatFailed) {
   EXPECT_EQ(sentence, "loss/b differs from the plain version by 0.002, which is more than 1e-05");
   EXPECT_EQ(err.str(), "lehi: " + sentence + "\n");
   EXPECT_NE(session.check("loss/c", 1e-5, measured(std::nan(""))), "");
-  ASSERT_EQ(session.figures().size(), 3U);
-  EXPECT_TRUE(is_ok(session.figures()[0]));
-  EXPECT_FALSE(is_ok(session.figures()[1]));
-  EXPECT_FALSE(is_ok(session.figures()[2]));
+  ASSERT_EQ(session.measurements().size(), 3U);
+  EXPECT_TRUE(is_ok(session.measurements()[0]));
+  EXPECT_FALSE(is_ok(session.measurements()[1]));
+  EXPECT_FALSE(is_ok(session.measurements()[2]));
 }
 
-TEST(Session, RoundsAreTheMeasurementsOwnUnlessAskedFor) {
+TEST(Session, RoundsAreTheDefaultUnlessSet) {
   std::ostringstream err;
   BenchProgress progress(err, 1);
   EXPECT_EQ(Session({}, progress, err).rounds(5), 5);

@@ -1,4 +1,4 @@
-// The comparisons with plain versions, and the loops that are only there to move bytes.
+// The comparisons with plain versions, and the loops that move bytes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,11 +13,11 @@
 namespace lehi::bench {
 namespace {
 
-TEST(Difference, IsRelativeToTheLargerOfATensorAndAThousandthOfTheLargestOne) {
+TEST(Difference, IsRelativeToTheTensorsNormOrAThousandthOfTheLargest) {
   const auto vector = [](double x, double y) { return torch::tensor({x, y}, torch::kFloat64); };
   EXPECT_EQ(largest_difference({vector(3, 4)}, {vector(3, 4)}), 0.0);
   EXPECT_DOUBLE_EQ(largest_difference({vector(3, 5)}, {vector(3, 4)}), 0.2);
-  // The second pair is rounding around zero beside the first, of norm 5.
+  // The second pair is tiny beside the first, whose norm is 5.
   EXPECT_DOUBLE_EQ(largest_difference({vector(3, 4), vector(1e-9, 0)}, {vector(3, 4), vector(0, 0)}), 1e-9 / 5e-3);
   EXPECT_TRUE(std::isnan(largest_difference({vector(3, std::nan(""))}, {vector(3, 4)})));
   EXPECT_TRUE(std::isnan(largest_difference({}, {vector(3, 4)})));
@@ -46,9 +46,9 @@ TEST(Correctness, EveryContestantAgreesWithItsPlainVersion) {
   Session session(settings, progress, err);
   run_topics(session);
   std::vector<std::string> names;
-  for (const auto& figure : session.figures()) {
-    names.push_back(figure.name);
-    EXPECT_TRUE(is_ok(figure)) << figure.name << ": " << figure.value;
+  for (const auto& measurement : session.measurements()) {
+    names.push_back(measurement.name);
+    EXPECT_TRUE(is_ok(measurement)) << measurement.name << ": " << measurement.value;
   }
   EXPECT_EQ(names, (std::vector<std::string>{"update/adamw", "update/lehi", "update/lehi-gn", "update/sophia-g",
                                              "loss/imitation", "loss/gauss-newton", "step/gpt2", "step/resnet",
@@ -56,11 +56,11 @@ TEST(Correctness, EveryContestantAgreesWithItsPlainVersion) {
   EXPECT_EQ(err.str(), "");
 }
 
-TEST(Workload, WarmUpAndStepsLeaveTheWeightsNearlyWhereTheyWere) {
+TEST(Workload, WarmUpAndStepsHardlyChangeTheWeights) {
   const Workload workload = mnist_workload(8);
   const auto weight = workload.network->named_parameters()["layers.0.weight"];
   const auto before = weight.detach().clone();
-  Optimizer optimizer(workload.network->named_parameters(), still(Preset::lehi));
+  Optimizer optimizer(workload.network->named_parameters(), frozen_options(Preset::lehi));
   workload.warm_up(optimizer);
   EXPECT_GT(workload.step(optimizer), 0.0);
   EXPECT_EQ(optimizer.steps(), 2);

@@ -17,13 +17,13 @@ TEST(Measurement, IsOkWithinItsBound) {
   EXPECT_TRUE(is_ok({"a", 1e9, "s"}));
 }
 
-TEST(Measurement, IsNotOkWhenNotFiniteOrWrong) {
+TEST(Measurement, IsNotOkIfNotFiniteOrACheckFailed) {
   EXPECT_FALSE(is_ok({"a", std::nan(""), "x"}));
   EXPECT_FALSE(is_ok({"a", INFINITY, "x", at_least(4)}));
   EXPECT_FALSE(is_ok({"a", 1.0, "x", at_most(2), "a differs from the plain version"}));
 }
 
-TEST(Measurement, SaysItsBoundAndTopic) {
+TEST(Measurement, HasABoundAndATopic) {
   EXPECT_EQ(bound_text(at_most(1.25)), "<= 1.25");
   EXPECT_EQ(bound_text(at_least(4)), ">= 4");
   EXPECT_EQ(bound_text({}), "");
@@ -32,14 +32,14 @@ TEST(Measurement, SaysItsBoundAndTopic) {
 
 TEST(Measurement, JsonHasExactlyTheDocumentedFields) {
   const auto list =
-      figures_json({{"a/b", 1.5, "x", at_most(1.25)}, {"a/c", 2.0, "s"}, {"a/d", std::nan(""), "x", at_least(1)}});
+      measurements_json({{"a/b", 1.5, "x", at_most(1.25)}, {"a/c", 2.0, "s"}, {"a/d", std::nan(""), "x", at_least(1)}});
   EXPECT_EQ(list.dump(), R"([{"name":"a/b","value":1.5,"unit":"x","bound":1.25,"ok":false},)"
                          R"({"name":"a/c","value":2.0,"unit":"s","bound":null,"ok":true},)"
                          R"({"name":"a/d","value":null,"unit":"x","bound":1.0,"ok":false}])");
 }
 
 TEST(GrowthCurve, ExcessIsTheLargestOfNeighbours) {
-  // Time doubles, then trebles; arithmetic doubles each time.
+  // The time doubles, then triples; the arithmetic doubles each time.
   const GrowthCurve curve{"batch", "rows", {{1, 10, 1.0}, {2, 20, 2.0}, {4, 40, 6.0}}};
   EXPECT_DOUBLE_EQ(largest_excess(curve), 1.5);
   const GrowthCurve slower{"batch", "rows", {{1, 10, 1.0}, {2, 20, 1.5}}};

@@ -1,4 +1,5 @@
-// The protocol with another program; a shell stands in for Python. `sh -c SCRIPT MODEL THREADS` sees them as $0 and $1.
+// The protocol with a child process. A shell takes Python's place: in `sh -c SCRIPT MODEL THREADS`, $0 is the model and
+// $1 the number of threads.
 #include "bench/torch_peer.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +30,7 @@ TEST(Coprocess, AnswersLineByLine) {
   EXPECT_EQ(process.read_line(), "got three");
 }
 
-TEST(Coprocess, SeesAChangedEnvironment) {
+TEST(Coprocess, HasAChangedEnvironment) {
   ::setenv("LEHI_BENCH_HIDDEN", "1", 1);
   Coprocess process(shell, {"-c", "echo \"${LEHI_BENCH_HIDDEN-none} $LEHI_BENCH_SHOWN\""},
                     {{"LEHI_BENCH_HIDDEN", std::nullopt}, {"LEHI_BENCH_SHOWN", "here"}});
@@ -37,28 +38,28 @@ TEST(Coprocess, SeesAChangedEnvironment) {
   ::unsetenv("LEHI_BENCH_HIDDEN");
 }
 
-TEST(Coprocess, EndsWithItsLastError) {
+TEST(Coprocess, ReturnsTheLastLineOfStandardError) {
   Coprocess process(shell, {"-c", "echo first >&2; echo second >&2; exit 3"});
   EXPECT_EQ(process.read_line(), std::nullopt);
   EXPECT_EQ(process.last_error(), "second");
-  process.send("nobody hears this");
+  process.send("has no effect");
   EXPECT_EQ(process.read_line(), std::nullopt);
 }
 
-TEST(Coprocess, SaysWhatCannotBeStarted) {
+TEST(Coprocess, ReportsAProgramThatCannotBeStarted) {
   Coprocess process("/no/such/program", {});
   EXPECT_EQ(process.read_line(), std::nullopt);
   EXPECT_EQ(process.last_error(), "cannot start /no/such/program: No such file or directory");
 }
 
-TEST(TorchPeer, TellsSecondsOfOneStep) {
+TEST(TorchPeer, ReturnsTheSecondsOfOneStep) {
   TorchPeer peer(shell, "echo ready 39760; while read -r n; do echo \"$n.5\"; done", "mnist", Tuning::tuned);
   EXPECT_EQ(peer.parameters(), 39760);
   EXPECT_DOUBLE_EQ(peer.seconds_of_steps(4), 4.5 / 4);
   EXPECT_DOUBLE_EQ(peer.seconds_of_steps(1), 1.5);
 }
 
-TEST(TorchPeer, KnowsModelThreadsAndKernel) {
+TEST(TorchPeer, PassesModelThreadsAndKernel) {
   const auto answer = [](Tuning setup) {
     return message_of([&] { TorchPeer(shell, "echo \"$0 $1 ${OMP_NUM_THREADS-own}\" >&2; exit 1", "gpt2", setup); });
   };
@@ -66,7 +67,7 @@ TEST(TorchPeer, KnowsModelThreadsAndKernel) {
   EXPECT_THAT(answer(Tuning::tuned), ::testing::ContainsRegex("gpt2 ([0-9]+) [0-9]+"));
 }
 
-TEST(TorchPeer, SaysInOneSentenceWhyThereIsNoTorch) {
+TEST(TorchPeer, ReportsInOneSentenceWhyTorchIsMissing) {
   EXPECT_THAT(message_of([] {
                 TorchPeer(shell, "echo \"ModuleNotFoundError: No module named 'torch'\" >&2; exit 1", "gpt2",
                           Tuning::tuned);
@@ -76,33 +77,33 @@ TEST(TorchPeer, SaysInOneSentenceWhyThereIsNoTorch) {
               HasSubstr("cannot start /no/python3"));
   TorchPeer ends(shell, "echo ready 1; read -r n; echo killed >&2", "gpt2", Tuning::tuned);
   EXPECT_THAT(message_of([&] { ends.seconds_of_steps(1); }), HasSubstr("in the middle of its steps: killed"));
-  TorchPeer babbles(shell, "echo ready 1; read -r n; echo nonsense", "gpt2", Tuning::tuned);
-  EXPECT_THAT(message_of([&] { babbles.seconds_of_steps(1); }), HasSubstr("it answered 'nonsense'"));
+  TorchPeer wrong_answer(shell, "echo ready 1; read -r n; echo nonsense", "gpt2", Tuning::tuned);
+  EXPECT_THAT(message_of([&] { wrong_answer.seconds_of_steps(1); }), HasSubstr("it answered 'nonsense'"));
 }
 
-TEST(TorchTopic, WithoutPythonItsFiguresAreLeftOut) {
+TEST(TorchTopic, WithoutPythonItsMeasurementsAreSkipped) {
   std::ostringstream err;
   const Settings settings{.topics = {"torch"}, .python = "/no/python3"};
   BenchProgress progress(err, expected_seconds(settings));
   Session session(settings, progress, err);
   run_topics(session);
-  EXPECT_TRUE(session.figures().empty());
+  EXPECT_TRUE(session.measurements().empty());
   ASSERT_EQ(session.unmeasured().size(), 3U);
   EXPECT_EQ(session.unmeasured()[0].name, "torch/mnist-installed");
   EXPECT_TRUE(session.unmeasured()[0].bounded);
   EXPECT_THAT(session.unmeasured()[0].reason, HasSubstr("/no/python3"));
 }
 
-TEST(MemoryTopic, TakesPeaksFromProcessesOfTheirOwn) {
+TEST(MemoryTopic, MeasuresEachPeakInItsOwnProcess) {
   std::ostringstream err;
-  // Stands in for this program: echoes its arguments, which are no number.
+  // echo takes the place of this program; it prints its arguments, which are not a number.
   const Settings settings{.topics = {"memory"}, .program = "/bin/echo"};
   BenchProgress progress(err, expected_seconds(settings));
   Session session(settings, progress, err);
   run_topics(session);
-  EXPECT_TRUE(session.figures().empty());
+  EXPECT_TRUE(session.measurements().empty());
   EXPECT_EQ(session.unmeasured().size(), 5U);
-  EXPECT_THAT(message_of([] { peak_of_steps("lehy"); }), HasSubstr("no way 'lehy'"));
+  EXPECT_THAT(message_of([] { peak_of_steps("lehy"); }), HasSubstr("no variant 'lehy'"));
 }
 
 }  // namespace

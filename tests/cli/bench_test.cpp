@@ -14,11 +14,11 @@ using bench::at_least;
 using bench::at_most;
 using ::testing::HasSubstr;
 
-Result printed_figures(const BenchConfig& config, const std::vector<bench::Measurement>& figures,
-                       const std::vector<bench::Unmeasured>& unmeasured = {}) {
+Result printed(const BenchConfig& config, const std::vector<bench::Measurement>& measurements,
+               const std::vector<bench::Unmeasured>& unmeasured = {}) {
   std::ostringstream out;
   std::ostringstream err;
-  const int code = print_figures(config, figures, unmeasured, out, err);
+  const int code = print_measurements(config, measurements, unmeasured, out, err);
   return {code, out.str(), err.str()};
 }
 
@@ -36,7 +36,7 @@ TEST(Bench, ParsesItsFlags) {
   EXPECT_EQ(config.settings.python, "python3");
 }
 
-TEST(Bench, RefusesWhatItDoesNotKnow) {
+TEST(Bench, RejectsUnknownTopicsAndFlagsThatDoNotFit) {
   const auto message = [](const Arguments& arguments) {
     Arguments all = {"bench"};
     all.insert(all.end(), arguments.begin(), arguments.end());
@@ -53,10 +53,10 @@ TEST(Bench, RefusesWhatItDoesNotKnow) {
 }
 
 TEST(Bench, TableShowsBoundsGroupedByTopic) {
-  const auto result = printed_figures({}, {{"update/adamw", 1.1, "x stream", at_most(1.25)},
-                                           {"update/lehi", 1.5, "x stream", at_most(1.25)},
-                                           {"update/adamw-seconds", 0.1, "s"},
-                                           {"loss/torch", 19.24, "x ours", at_least(5), "loss/imitation differs"}});
+  const auto result = printed({}, {{"update/adamw", 1.1, "x stream", at_most(1.25)},
+                                   {"update/lehi", 1.5, "x stream", at_most(1.25)},
+                                   {"update/adamw-seconds", 0.1, "s"},
+                                   {"loss/torch", 19.24, "x ours", at_least(5), "loss/imitation differs"}});
   EXPECT_EQ(result.out,
             "name                  value  unit      bound\n"
             "update/adamw          1.1    x stream  <= 1.25  ok\n"
@@ -64,30 +64,30 @@ TEST(Bench, TableShowsBoundsGroupedByTopic) {
             "update/adamw-seconds  0.1    s\n"
             "\n"
             "loss/torch            19.2   x ours    >= 5     wrong\n");
-  EXPECT_EQ(result.err, "lehi: 2 of 4 not ok: update/lehi, loss/torch\n");
+  EXPECT_EQ(result.err, "lehi: 2 of 4 measurements not ok: update/lehi, loss/torch\n");
   EXPECT_EQ(result.code, done);  // without --check
 }
 
 TEST(Bench, CheckFailsForAMissedBound) {
   const BenchConfig config{.check = true};
-  EXPECT_EQ(printed_figures(config, {{"a/b", 1.0, "x", at_most(2)}}).code, done);
-  EXPECT_EQ(printed_figures(config, {{"a/b", 3.0, "x", at_most(2)}}).code, 1);
-  EXPECT_EQ(printed_figures(config, {{"a/b", 1.0, "x", at_most(2), "wrong"}}).code, 1);
+  EXPECT_EQ(printed(config, {{"a/b", 1.0, "x", at_most(2)}}).code, done);
+  EXPECT_EQ(printed(config, {{"a/b", 3.0, "x", at_most(2)}}).code, 1);
+  EXPECT_EQ(printed(config, {{"a/b", 1.0, "x", at_most(2), "wrong"}}).code, 1);
 }
 
 TEST(Bench, CheckFailsForABoundThatWasNotMeasured) {
   const BenchConfig config{.check = true};
-  const std::vector<bench::Measurement> figures = {{"a/b", 1.0, "x", at_most(2)}};
-  const auto result = printed_figures(
-      config, figures, {{"torch/mnist-tuned", "there is no torch"}, {"torch/gpt2-tuned", "there is no torch"}});
+  const std::vector<bench::Measurement> measurements = {{"a/b", 1.0, "x", at_most(2)}};
+  const auto result = printed(config, measurements,
+                              {{"torch/mnist-tuned", "there is no torch"}, {"torch/gpt2-tuned", "there is no torch"}});
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.err,
             "lehi: not measured: torch/mnist-tuned, torch/gpt2-tuned: there is no torch\n"
-            "lehi: a bound that was not measured has not been met\n");
-  EXPECT_EQ(printed_figures(config, figures, {{"memory/lehi-peak", "why", false}}).code, done);
+            "lehi: --check fails, because a measurement with a bound is missing\n");
+  EXPECT_EQ(printed(config, measurements, {{"memory/lehi-peak", "why", false}}).code, done);
 }
 
-TEST(Bench, CorrectnessPrintsAListOfItsComparisons) {
+TEST(Bench, CorrectnessPrintsItsComparisons) {
   const auto result = run({"bench", "--correctness", "--only", "loss", "--json", "--check"});
   EXPECT_EQ(result.code, done);
   EXPECT_EQ(result.err, "");

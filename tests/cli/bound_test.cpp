@@ -39,7 +39,7 @@ Arguments with(Arguments arguments, const std::string& flag) {
 TEST(BoundCommand, PrintsTermsValueAndVacuity) {
   const auto document = run(with(counterexample, "--json")).json();
   EXPECT_EQ(document["schema"], 1);
-  EXPECT_NEAR(document["value"], 0.177983113080289, 1e-10);  // tests/theory/bound_test.cpp says where it comes from
+  EXPECT_NEAR(document["value"], 0.177983113080289, 1e-10);  // derived in tests/theory/bound_test.cpp
   EXPECT_NEAR(
       document["gap_term"].get<double>() + document["log_term"].get<double>() + document["drift_term"].get<double>(),
       document["value"].get<double>(), 1e-15);
@@ -49,14 +49,14 @@ TEST(BoundCommand, PrintsTermsValueAndVacuity) {
   EXPECT_THAT(run(counterexample).out, HasSubstr("Not vacuous"));
 }
 
-TEST(BoundCommand, SaysWhenItIsVacuous) {
+TEST(BoundCommand, ReportsAVacuousBound) {
   const auto result = run({"bound", "--steps", "1000"});
   EXPECT_EQ(result.code, done);
   EXPECT_THAT(result.out, HasSubstr("Vacuous: "));
   EXPECT_THAT(result.out, Not(HasSubstr("Not vacuous")));
 }
 
-TEST(BoundCommand, AlwaysCarriesTheCaveat) {
+TEST(BoundCommand, AlwaysPrintsTheCaveat) {
   EXPECT_THAT(run({"bound"}).out, HasSubstr(bound_caveat()));
   EXPECT_EQ(run({"bound", "--json"}).json()["caveat"], bound_caveat());
   EXPECT_THAT(bound_caveat(), HasSubstr("proven for s = g only"));

@@ -1,4 +1,4 @@
-// The built program as a process that a test can kill.
+// The built program as a child process that a test can kill.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 
 namespace lehi::cli {
 
-/// A child process that can be killed.
 class Child {
  public:
   explicit Child(Arguments arguments) {
@@ -34,7 +33,7 @@ class Child {
 
   void send(int number) const { ::kill(pid_, number); }
 
-  /// True once it has ended; wait() then says how.
+  /// True once it has ended; wait() then returns its exit code.
   bool ended() const {
     siginfo_t info = {};
     return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;

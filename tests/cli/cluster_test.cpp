@@ -1,4 +1,4 @@
-// Studies on a real Slurm and under a real mpirun: the same bits as on this machine alone.
+// Studies on a real Slurm and under a real mpirun give the same bits as on this machine alone.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 class ClusterStudy : public SweepStudy {
  protected:
-  /// The study of two phases, shorter: two rates of one optimizer, and the better one again.
+  /// A shorter study of two phases: two rates of one optimizer, then the better one with another seed.
   Arguments short_study(const std::string& out, const Arguments& more = {}) const {
     auto all = arguments(out);
     for (auto& argument : all) {
@@ -39,7 +39,7 @@ class ClusterStudy : public SweepStudy {
     return study::run_command(arguments);
   }
 
-  /// Until a study has the directory: it minds signals from then on.
+  /// Waits until a study has locked its directory; from then on it handles signals.
   void wait_for_the_lock(const std::string& out) const {
     const int directory = ::open((scratch / out).c_str(), O_RDONLY | O_CLOEXEC);
     while (::flock(directory, LOCK_EX | LOCK_NB) == 0) {
@@ -85,11 +85,12 @@ TEST_F(ClusterStudy, SrunStartsTheRanksOfARun) {
     return all;
   };
   ASSERT_EQ(run_lehi(train("here", {"--nproc", "2"})).code, done);
-  // Slurm's daemons can't do with loopback alone, but the ranks can, whose store would listen on every device.
+  // The ranks' store would listen on every network device, so the ranks run in a network namespace with loopback only.
+  // Slurm's daemons would not work there.
   const auto network = fmt::format("lehi{}", ::getpid());
   const bool is_made = study::run_command({"ip", "netns", "add", network}).code == 0 &&
                        study::run_command({"ip", "-n", network, "link", "set", "lo", "up"}).code == 0;
-  if (!is_made) GTEST_SKIP() << "no network namespace for a test here, and the ranks would listen on every device";
+  if (!is_made) GTEST_SKIP() << "network namespaces are not available, and the ranks would listen on every device";
   const auto result = run_lehi(train("there", {}), {"srun", "--ntasks=2", "ip", "netns", "exec", network});
   study::run_command({"ip", "netns", "del", network});
   ASSERT_EQ(result.code, done) << result.err;
@@ -103,8 +104,9 @@ TEST_F(ClusterStudy, SrunStartsTheRanksOfARun) {
   for (std::size_t i = 0; i < here.size(); ++i) EXPECT_TRUE(testing::same_bits(here[i].second, there[i].second));
 }
 
-// Killed while its array runs, the study goes on with that array; stopped by a signal, its runs save.
-TEST_F(ClusterStudy, SlurmsArrayOutlivesTheStudy) {
+// A study that is killed while its job array runs continues with that array when resumed. A signal makes its runs save
+// a checkpoint.
+TEST_F(ClusterStudy, SlurmsArraySurvivesTheStudy) {
   const testing::SlurmDaemons slurm;
   if (!slurm.problem().empty()) GTEST_SKIP() << "no Slurm here: " << slurm.problem();
   auto endless = arguments("study");
@@ -123,7 +125,7 @@ TEST_F(ClusterStudy, SlurmsArrayOutlivesTheStudy) {
   first.send(SIGKILL);
   EXPECT_EQ(first.wait(), -SIGKILL);
   const auto before = jobs();
-  wait_for_steps(500);  // nobody looks after it, and it goes on
+  wait_for_steps(500);  // the array continues without the study
 
   const auto elsewhere = run_lehi({"sweep", "--resume", "--out", (scratch / "study").string()});
   EXPECT_EQ(elsewhere.code, bad_input);
@@ -142,8 +144,7 @@ TEST_F(ClusterStudy, SlurmsArrayOutlivesTheStudy) {
   EXPECT_EQ(ends, (std::map<std::string, int>{{"interrupted", 2}, {"waiting", 2}}));
 }
 
-// mpirun and c10d's store listen on every interface, so these tests bring a network of their own, which has loopback
-// only.
+// mpirun and c10d's store listen on every interface, so these tests run in a network namespace with loopback only.
 class MpiStudy : public ClusterStudy {
  protected:
   void SetUp() override {
@@ -155,7 +156,7 @@ class MpiStudy : public ClusterStudy {
       trial.emplace_back("true");
       if (study::run_command(trial).code == 0) return;
     }
-    GTEST_SKIP() << "no network namespace for a test here, and mpirun would listen on every interface";
+    GTEST_SKIP() << "network namespaces are not available, and mpirun would listen on every interface";
   }
 
   Arguments mpirun(int ranks) const {
@@ -176,9 +177,9 @@ TEST_F(MpiStudy, TheRanksGiveTheBitsOfThisMachine) {
   expect_same("here", "ranks");
 }
 
-TEST_F(MpiStudy, AKilledRankLeavesAStudyToBeResumed) {
+TEST_F(MpiStudy, AStudyWithAKilledRankCanBeResumed) {
   auto killing = short_study("killed", {"--launcher", "mpi"});
-  // The second rank's shell dies in its work, and its children with it.
+  // The second rank's shell kills itself and its children while they work.
   auto before = mpirun(3);
   const std::string suicide =
       "if test \"$OMPI_COMM_WORLD_RANK\" = 1; then \"$@\" & sleep 1.5; kill -KILL $! $$; fi; exec \"$@\"";
@@ -190,7 +191,7 @@ TEST_F(MpiStudy, AKilledRankLeavesAStudyToBeResumed) {
   expect_same("here", "killed");
 }
 
-TEST_F(MpiStudy, ARefusalEndsAllRanks) {
+TEST_F(MpiStudy, AnErrorEndsAllRanks) {
   testing::spill(scratch / "full", "no directory");
   const auto result = run_lehi(short_study("full", {"--launcher", "mpi"}), mpirun(2));
   EXPECT_EQ(result.code, bad_input);

@@ -1,4 +1,4 @@
-// `lehi compare` and its bad inputs; the runs of whole studies are real processes.
+// `lehi compare` and its bad inputs. The runs of whole studies are real processes.
 #include "cli/compare.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using testing::Scratch;
 
-/// A table that is learnt in no time: y = 2 a - b.
+/// A table that is quickly learnt: y = 2 a - b.
 std::string small_table(const Scratch& scratch) {
   const auto path = scratch / "table.csv";
   std::ofstream stream(path);
@@ -50,7 +50,7 @@ TEST(CompareCommand, HasTheDefaultsOfTheDesign) {
   EXPECT_EQ(config.program, "/proc/self/exe");
 }
 
-TEST(CompareCommand, TakesTheFlagsOfARun) {
+TEST(CompareCommand, AcceptsTheFlagsOfARun) {
   const auto config =
       parse_compare({"protein", "--preset", "small", "--epochs", "3", "--set", "model.hidden=[7]", "--optimizers",
                      "adam[lr=0.5],lehi-gn[mix=max,refresh_every=5]", "--seeds", "4", "--jobs", "3", "--out", "x"});
@@ -64,7 +64,7 @@ TEST(CompareCommand, TakesTheFlagsOfARun) {
   EXPECT_EQ(config.directory, "x");
 }
 
-TEST(CompareCommand, AnswersBadInputWithOneSentenceAndWritesNothing) {
+TEST(CompareCommand, ReportsBadInputInOneSentenceAndWritesNothing) {
   const Scratch scratch;
   const auto out = (scratch / "out").string();
   const Arguments bad[] = {
@@ -97,7 +97,7 @@ TEST(CompareCommand, AnswersBadInputWithOneSentenceAndWritesNothing) {
   for (auto arguments : bad) {
     const auto line = fmt::format("{}", fmt::join(arguments, " "));
     arguments.insert(arguments.end(), {"--out", out});
-    // Looked at first, since a study that was not refused would run this very test as its program.
+    // parse_compare() first: a study that is accepted would start this test as its program.
     ASSERT_NE(testing::message_of([&] { parse_compare(arguments); }), "") << line;
     arguments.insert(arguments.begin(), "compare");
     const auto result = run(arguments);
@@ -109,7 +109,7 @@ TEST(CompareCommand, AnswersBadInputWithOneSentenceAndWritesNothing) {
   EXPECT_THAT(run({"compare", "--resume"}).err, HasSubstr("--out"));
 }
 
-TEST(CompareCommand, AnswersUnusableFilesWithCodeThree) {
+TEST(CompareCommand, ExitsWithThreeForUnusableFiles) {
   const Scratch scratch;
   const Scratch data;
   const auto table = small_table(data);
@@ -166,19 +166,18 @@ TEST(CompareCommand, RunsResumesAndShowsOneTable) {
   EXPECT_EQ(second.json()["runs"], study["runs"]);
 }
 
-TEST(CompareCommand, StopsOnASignalAndGoesOn) {
+TEST(CompareCommand, StopsOnASignalAndCanBeResumed) {
   const Scratch scratch;
   const auto table = small_table(scratch);
   const auto out = (scratch / "study").string();
   const auto stopped = run_process(
       fmt::format("cd '{}' && \"$LEHI\" compare 'csv:{}' --target y --epochs 100000 --seeds 0 --optimizers adam,lehi "
-                  "--jobs 1 --out "
-                  "study 2> err & child=$!; "
+                  "--jobs 1 --out study 2> err & child=$!; "
                   "while ! grep -qs running '{}'/*/run.json; do sleep 0.05; done; kill -TERM $child; wait $child",
                   scratch.path().string(), table, out));
   EXPECT_EQ(stopped.code, 143);
   EXPECT_EQ(stopped.out, "");
-  EXPECT_THAT(testing::slurp(scratch / "err"), HasSubstr("`lehi compare --resume --out study` goes on"));
+  EXPECT_THAT(testing::slurp(scratch / "err"), HasSubstr("`lehi compare --resume --out study` resumes the study"));
   const auto study = nlohmann::json::parse(testing::slurp(scratch / "study/study.json"));
   EXPECT_EQ(study["runs"][0]["status"], "interrupted");
   EXPECT_EQ(study["runs"][1]["status"], "waiting");

@@ -1,4 +1,4 @@
-// `lehi convert`: round trips through every format, what it refuses, what it leaves behind.
+// `lehi convert`: round trips through every format, its errors, and the files it leaves.
 #include "cli/convert.h"
 
 #include <gmock/gmock.h>
@@ -71,9 +71,9 @@ TEST_F(Convert, SafetensorsComeBackByteForByte) {
 }
 
 TEST_F(Convert, TypesChangeExactlyAndBuffersDoNot) {
-  const auto brain = torch::tensor({1.0F, -3.140625F, 0x1p-126F}).to(torch::kBFloat16);
+  const auto bfloat = torch::tensor({1.0F, -3.140625F, 0x1p-126F}).to(torch::kBFloat16);
   train::write_safetensors(at("a.safetensors"),
-                           {{"w", brain}, {"h.0.attn.masked_bias", torch::tensor(-1e9F)}, {"n", torch::tensor({7})}});
+                           {{"w", bfloat}, {"h.0.attn.masked_bias", torch::tensor(-1e9F)}, {"n", torch::tensor({7})}});
   ASSERT_EQ(convert("a.safetensors", "b.safetensors", {"--dtype", "float32"}).code, done);
   ASSERT_EQ(convert("b.safetensors", "c.safetensors", {"--dtype", "bfloat16"}).code, done);
   const auto plain = train::open_weights(at("b.safetensors")).tensors;  // integers, then floats by name
@@ -94,11 +94,11 @@ TEST_F(Convert, TiedTensorsAreStoredOnce) {
   EXPECT_EQ(convert("a.safetensors", "c.safetensors", {"--json"}).json()["tensors"], 2);
 }
 
-TEST_F(Convert, ReplacesNothingUnlessAsked) {
+TEST_F(Convert, ReplacesFilesOnlyWithForce) {
   spill(at("a.bin"), gpt2_file());
   spill(at("b.safetensors"), "mine");
   EXPECT_THAT(convert("a.bin", "b.safetensors").err,
-              HasSubstr("b.safetensors exists; name another file or say --force"));
+              HasSubstr("b.safetensors exists; choose another file or add --force"));
   EXPECT_EQ(slurp(at("b.safetensors")), "mine");
   EXPECT_EQ(convert("a.bin", "b.safetensors", {"--force"}).code, done);
 
@@ -107,13 +107,14 @@ TEST_F(Convert, ReplacesNothingUnlessAsked) {
   EXPECT_EQ(convert("folder", "folder/", {"--force", "--dtype", "bfloat16"}).code, done);  // in its own place
   EXPECT_EQ(train::open_weights(at("folder")).tensors[0].type, torch::kBFloat16);
   spill(at("folder/tokenizer.json"), "mine");
-  EXPECT_THAT(convert("a.bin", "folder", {"--force"}).err, HasSubstr("holds tokenizer.json, which replacing it"));
+  EXPECT_THAT(convert("a.bin", "folder", {"--force"}).err,
+              HasSubstr("holds tokenizer.json, which --force would remove"));
   spill(at("folder/config.json"), "{}");
   EXPECT_THAT(convert("a.bin", "folder/x.safetensors", {"--force"}).err, HasSubstr("describes another model"));
   EXPECT_EQ(slurp(at("folder/config.json")), "{}");
 }
 
-TEST_F(Convert, RemovesWhatAKilledOneLeft) {
+TEST_F(Convert, RemovesTheFilesOfAKilledConversion) {
   train::write_safetensors(at("model.safetensors"), {{"v", torch::ones(3)}});
   for (const char* name : {"folder.tmp-1-0", "copy.safetensors.tmp-1-0", "else.tmp-1-0"}) spill(at(name), "half");
   EXPECT_EQ(convert("model.safetensors", "folder/").code, done);
@@ -121,7 +122,7 @@ TEST_F(Convert, RemovesWhatAKilledOneLeft) {
   EXPECT_THAT(scratch_.names(), ElementsAre("copy.safetensors", "else.tmp-1-0", "folder", "model.safetensors"));
 }
 
-TEST_F(Convert, FailuresLeaveNothingBehind) {
+TEST_F(Convert, FailuresLeaveNoFiles) {
   train::write_safetensors(at("a.safetensors"), {{"v", torch::ones(3)}, {"w", torch::full({3}, 1e5)}});
   for (const auto* out : {"b.safetensors", "b/", "b.bin"}) {
     const auto result = convert("a.safetensors", out, {"--dtype", "float16", "--shard-size", "6B"});
@@ -134,7 +135,7 @@ TEST_F(Convert, FailuresLeaveNothingBehind) {
               AllOf(HasSubstr("a.safetensors: tensor \"w\" holds 100000 at [0]"), HasSubstr("F16 can't hold")));
 }
 
-TEST_F(Convert, SaysWhatIsWrongWithTheCommand) {
+TEST_F(Convert, RejectsBadArguments) {
   EXPECT_EQ(convert("missing.safetensors", "b.safetensors").code, bad_input);
   EXPECT_EQ(convert("missing.safetensors", "b.gguf").code, usage_error);
   EXPECT_EQ(convert("a.bin", "b/", {"--dtype", "int8"}).code, usage_error);

@@ -1,5 +1,5 @@
-// A Slurm of one node that belongs to one test: munged, slurmctld and slurmd with configuration, keys, logs, spool and
-// ports of their own, on loopback only.
+// A Slurm of one node for one test: munged, slurmctld and slurmd with their own configuration, keys, logs, spool
+// directory and ports, on loopback only.
 #pragma once
 
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@
 
 namespace lehi::testing {
 
-/// A port of loopback that nobody has now.
+/// A free port on loopback.
 inline int free_port() {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -42,7 +42,7 @@ class SlurmDaemons {
   SlurmDaemons& operator=(const SlurmDaemons&) = delete;
   SlurmDaemons& operator=(SlurmDaemons&&) = delete;
   ~SlurmDaemons() {
-    // What runs as a job is nobody's child: it has to be ended while there is somebody to do it.
+    // Jobs are not children of this process; only running daemons can end them.
     if (problem_.empty()) study::run_command({"scancel", "--user=root"});
     for (int i = 0; problem_.empty() && i < 100; ++i) {
       if (study::run_command({"squeue", "--noheader"}).out.empty()) break;
@@ -51,15 +51,15 @@ class SlurmDaemons {
     while (!daemons_.empty()) daemons_.pop_back();  // kills it
   }
 
-  /// Why it does not run here; "" when it does.
+  /// Why Slurm does not run here; "" if it does.
   const std::string& problem() const { return problem_; }
 
  private:
   std::string start() {
     for (const auto* command : {"munged", "slurmctld", "slurmd", "sbatch", "sinfo"}) {
-      if (path_of(command).empty()) return std::string("there is no ") + command + " (Debian: slurm-wlm)";
+      if (path_of(command).empty()) return std::string(command) + " is not installed (Debian: slurm-wlm)";
     }
-    if (::geteuid() != 0) return "a Slurm of one's own needs root";
+    if (::geteuid() != 0) return "starting Slurm needs root";
     write_files();
     const auto in = [&](const char* name) { return (folder_ / name).string(); };
     daemon({"munged", "--foreground", "--force", "--key-file=" + in("munge/key"), "--socket=" + in("munge/socket"),

@@ -22,10 +22,10 @@ TEST(Doctor, ReportsAndMeasuresTheMachine) {
                             document["memory_gb_per_second"]["copy"], document["memory_gb_per_second"]["triad"]}) {
     EXPECT_GT(speed.get<double>(), 0);
   }
-  EXPECT_EQ(at::get_num_threads(), threads);  // measuring on one thread left no trace
+  EXPECT_EQ(at::get_num_threads(), threads);  // as before the measurement on one thread
 }
 
-TEST(Doctor, PrintsTheSameForPeopleWithoutProgressInAFile) {
+TEST(Doctor, PrintsTextAndNoProgressWithoutATerminal) {
   const auto result = run({"doctor"});
   EXPECT_EQ(result.code, done);
   EXPECT_EQ(result.err, "");

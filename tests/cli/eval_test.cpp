@@ -1,4 +1,4 @@
-// `lehi eval`: the numbers of the run that made the weights, whatever file they are in.
+// `lehi eval` gives the numbers of the run that wrote the weights, in every file format.
 #include "cli/eval.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Eval, GivesTheRunsNumbersFromEveryFormat) {
+TEST(Eval, GivesTheRunsNumbersForEveryFormat) {
   const lehi::testing::Scratch scratch;
   const auto at = [&](const std::string& name) { return (scratch / name).string(); };
   ::setenv("XDG_CACHE_HOME", at("cache").c_str(), 1);

@@ -48,7 +48,7 @@ TEST(List, OptimizersCarryTheirPartsAndDefaults) {
   for (const auto& entry : list) EXPECT_NE(entry["summary"], "") << entry["name"];
 }
 
-TEST(List, LossesSayWhichProbesTheyHave) {
+TEST(List, LossesHaveTheirProbes) {
   const auto list = run({"list", "losses", "--json"}).json();
   EXPECT_EQ(names_of(list), (std::set<std::string>{"mse", "bce", "cross-entropy", "huber", "log-cosh", "poisson-nll",
                                                    "squared-hinge", "focal"}));
@@ -83,7 +83,7 @@ TEST(List, TasksHaveThePapersParameters) {
                                                          {"fineweb-edu", 1'235'814'400}}));
 }
 
-TEST(List, TextHasOneLineAnEntryUnderAHeader) {
+TEST(List, TextHasAHeaderAndOneLinePerEntry) {
   for (const std::string what : {"optimizers", "losses", "probes", "tasks"}) {
     const auto text = run({"list", what});
     const auto entries = run({"list", what, "--json"}).json();
@@ -97,13 +97,13 @@ TEST(LossTable, MakesEachLossUnderItsOwnName) {
   for (const auto& entry : loss_table()) EXPECT_EQ(make_loss(entry.name)->name(), entry.name);
 }
 
-TEST(LossTable, RefusesNumbersThatALossDoesNotHave) {
+TEST(LossTable, ThrowsForNumbersThatALossDoesNotHave) {
   EXPECT_EQ(testing::message_of([] { make_loss("mse", {.delta = 1}); }),
-            "the loss mse has no delta: leave --delta out");
+            "the loss mse has no delta; leave out --delta");
   EXPECT_EQ(testing::message_of([] { make_loss("huber", {.gamma = 1}); }),
-            "the loss huber has no gamma: leave --gamma out");
+            "the loss huber has no gamma; leave out --gamma");
   EXPECT_EQ(testing::message_of([] { make_loss("focal", {.label_smoothing = 0.1}); }),
-            "the loss focal has no label-smoothing: leave --label-smoothing out");
+            "the loss focal has no label-smoothing; leave out --label-smoothing");
   EXPECT_EQ(testing::message_of([] { make_loss("focal", {.gamma = 1, .alpha = 0.5}); }), "");
 }
 

@@ -37,7 +37,7 @@ TEST(Loss, CrossEntropyDocumentHasValueGradientProbeAndSecondDerivatives) {
               Pointwise(near, Numbers{0.081925069064993228, 0.18483644650997872, 0.22269542653462336}));
 }
 
-// To the bit: probabilities 0 and 1 multiply and add without rounding.
+// Bit for bit: probabilities 0 and 1 multiply and add without rounding.
 TEST(Loss, ProbabilitiesAreTargetsToo) {
   const auto index = run({"loss", "cross-entropy", "--predictions", "1,2,3", "--target", "2", "--json"}).json();
   const auto row = run({"loss", "cross-entropy", "--predictions", "1,2,3", "--target", "0,0,1", "--json"}).json();
@@ -45,7 +45,7 @@ TEST(Loss, ProbabilitiesAreTargetsToo) {
   EXPECT_EQ(index["gradient"], row["gradient"]);
 }
 
-TEST(Loss, NumbersOfALossReachIt) {
+TEST(Loss, PassesTheNumbersToTheLoss) {
   // Huber with delta 2 at an error of 5: 2 (5 - 1), slope 2, no curvature.
   const auto huber = run({"loss", "huber", "--predictions", "5", "--target", "0", "--delta", "2", "--json"}).json();
   EXPECT_EQ(huber["value"], 8);
@@ -73,7 +73,7 @@ TEST(Loss, GradientProbeIsTheGradient) {
   EXPECT_THAT(document["gradient"].get<Numbers>(), Pointwise(DoubleEq(), Numbers{std::tanh(-1.0), std::tanh(2.0)}));
 }
 
-TEST(Loss, RandomProbesFollowTheSeed) {
+TEST(Loss, RandomProbesDependOnTheSeed) {
   const auto probe = [](const std::string& seed) {
     return run({"loss", "mse", "--predictions", "1,2,3,4,5,6,7,8,9,10,11,12", "--target", "0,0,0,0,0,0,0,0,0,0,0,0",
                 "--probe", "gauss-newton", "--seed", seed, "--json"})
@@ -82,10 +82,10 @@ TEST(Loss, RandomProbesFollowTheSeed) {
   };
   for (const double sign : probe("7")) EXPECT_EQ(std::abs(sign), 1);
   EXPECT_EQ(probe("7"), probe("7"));
-  EXPECT_NE(probe("7"), probe("8"));  // fixed seeds: twelve signs differ somewhere
+  EXPECT_NE(probe("7"), probe("8"));  // for these seeds some of the twelve signs differ
 }
 
-TEST(Loss, SinglePrecisionIsComputedAsSuch) {
+TEST(Loss, Float32IsComputedInFloat32) {
   const auto wide = run({"loss", "bce", "--predictions", "0.1", "--target", "1", "--json"}).json();
   const auto narrow =
       run({"loss", "bce", "--predictions", "0.1", "--target", "1", "--dtype", "float32", "--json"}).json();
@@ -100,13 +100,13 @@ TEST(Loss, JsonKeepsEveryDigit) {
   EXPECT_EQ(text["gradient"][0].get<double>(), 0.1 - 0.4);
 }
 
-TEST(Loss, IgnoredRowsHaveNoMeanAndTheDocumentStaysValid) {
+TEST(Loss, AnIgnoredRowHasANullValue) {
   const auto result = run({"loss", "cross-entropy", "--predictions", "1,2,3", "--target", "-100", "--json"});
   EXPECT_EQ(result.code, done);
   EXPECT_TRUE(result.json()["value"].is_null());
 }
 
-TEST(Loss, TextShowsTheColumnsSideBySide) {
+TEST(Loss, TextIsATableWithOneRowPerOutput) {
   const auto result = run({"loss", "mse", "--predictions", "1,2.5", "--target", "0,0"});
   EXPECT_EQ(result.code, done);
   EXPECT_EQ(result.out,
@@ -117,7 +117,7 @@ TEST(Loss, TextShowsTheColumnsSideBySide) {
             "     1         2.5        2.5              1    1         1\n");
 }
 
-TEST(Loss, WarnsThatTwoClassesHaveNoImitation) {
+TEST(Loss, WarnsThatTheImitationProbeOfTwoClassesIsZero) {
   const compat::torch_warnings::WarnAlways every_time;
   const auto result = run({"loss", "cross-entropy", "--predictions", "1,2", "--target", "1"});
   EXPECT_EQ(result.code, done);
@@ -126,7 +126,7 @@ TEST(Loss, WarnsThatTwoClassesHaveNoImitation) {
   EXPECT_THAT(result.out, Not(HasSubstr("-0 ")));
 }
 
-TEST(Loss, ParseIsPure) {
+TEST(Loss, ParsesItsFlags) {
   const auto config = parse_loss(
       {"bce", "--predictions", "1,-2", "--target", "0,1", "--probe", "diagonal", "--seed", "3", "--dtype", "float32"});
   EXPECT_EQ(config.loss, "bce");
@@ -138,7 +138,7 @@ TEST(Loss, ParseIsPure) {
   EXPECT_FALSE(config.json);
 }
 
-TEST(Loss, NamesWhatIsWrong) {
+TEST(Loss, ReportsTheErrorInOneSentence) {
   EXPECT_THAT(run({"loss", "mae", "--predictions", "1", "--target", "1"}).err,
               HasSubstr("unknown loss 'mae': expected one of mse, bce, cross-entropy"));
   EXPECT_THAT(run({"loss", "cross-entropy", "--predictions", "1,2,3", "--target", "1.5"}).err,

@@ -1,4 +1,4 @@
-// The program as a whole: help, exit codes, and the process around it.
+// The whole program: help, exit codes and the process.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(Program, WithoutArgumentsOrWithHelpListsTheCommands) {
   }
 }
 
-TEST(Program, TellsItsVersion) { EXPECT_EQ(run({"--version"}).out, "lehi " LEHI_VERSION "\n"); }
+TEST(Program, PrintsItsVersion) { EXPECT_EQ(run({"--version"}).out, "lehi " LEHI_VERSION "\n"); }
 
 TEST(Program, EveryCommandHasHelpWithExamples) {
   for (const auto& command : commands()) {
@@ -38,11 +38,11 @@ TEST(Program, EveryCommandHasHelpWithExamples) {
   }
 }
 
-// What no caller can catch is one line and an exit code too; LibTorch's and OpenMP's threads are not ours to guard.
+// An exception in a thread, which no caller can catch, is one line and an exit code too.
 TEST(ProgramDeathTest, FailureInAThreadIsOneSentence) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";  // the test process has threads
   const auto fail_in_a_thread = [] {
-    say_why_at_termination();
+    install_terminate_handler();
     std::thread([] { throw std::runtime_error("the disk\nis gone"); }).join();
   };
   EXPECT_EXIT(fail_in_a_thread(), ::testing::ExitedWithCode(internal_error), "^lehi: the disk is gone\n$");
@@ -56,7 +56,7 @@ TEST(Program, SuggestsTheNearestCommand) {
   EXPECT_EQ(run({"sing"}).err, "lehi: there is no command 'sing'; `lehi --help` lists them\n");
 }
 
-TEST(Program, AnswersEveryBadCommandLineWithOneLineAndCodeTwo) {
+TEST(Program, ReportsEveryBadCommandLineInOneLineWithCodeTwo) {
   const Arguments bad[] = {
       {"list"},
       {"list", "colours"},
@@ -105,7 +105,7 @@ TEST(Process, ReturnsTheExitCodes) {
   EXPECT_EQ(run_process("\"$LEHI\" trace rosenbrock --optimizer sgd --lr 1 --steps 100 2>/dev/null").code, diverged);
 }
 
-TEST(Process, KeepsDiagnosticsOutOfStandardOutput) {
+TEST(Process, PrintsMessagesOnStandardErrorOnly) {
   const auto result = run_process("\"$LEHI\" trace rosenbrock --optimizer sgd --lr 1 --steps 100 --json 2>/dev/null");
   EXPECT_EQ(result.json()["status"], "diverged");
   EXPECT_THAT(run_process("\"$LEHI\" nonsense 2>&1 >/dev/null").out, HasSubstr("no command 'nonsense'"));
@@ -115,16 +115,16 @@ TEST(Process, FailsWhenTheResultCanNotBeWritten) {
   EXPECT_EQ(run_process("\"$LEHI\" list probes 2>/dev/null >/dev/full").code, internal_error);
 }
 
-TEST(Process, UsesAllCoresUnlessTheUserChoseOtherwise) {
+TEST(Process, UsesAllCoresUnlessOmpNumThreadsIsSet) {
   const auto usual = run_process("unset OMP_NUM_THREADS; \"$LEHI\" doctor --json").json();
   EXPECT_EQ(usual["torch_threads"], usual["cores"]);
   const auto single = run_process("OMP_NUM_THREADS=1 \"$LEHI\" doctor --json").json();
   EXPECT_EQ(single["torch_threads"], 1);
-  const bool wasteful = single["cores"] > 1;
-  EXPECT_EQ(single["warnings"].dump().find("unset OMP_NUM_THREADS") != std::string::npos, wasteful);
+  const bool too_few = single["cores"] > 1;
+  EXPECT_EQ(single["warnings"].dump().find("unset OMP_NUM_THREADS") != std::string::npos, too_few);
 }
 
-TEST(Process, SaysThatAForcedKernelDoesNotFit) {
+TEST(Process, WarnsAboutAnUnsuitableForcedKernel) {
   const auto host = runtime::describe_host();
   if (host.blas != "openblas" || host.vector_units == "baseline") GTEST_SKIP() << "needs OpenBLAS on an AVX2 machine";
   const std::string forced = "OPENBLAS_CORETYPE=PRESCOTT \"$LEHI\" ";

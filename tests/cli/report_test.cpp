@@ -48,7 +48,7 @@ TEST(ReportCommand, PrintsTheSameTablesAsTextAndWritesThePage) {
   EXPECT_THAT(testing::slurp(page), HasSubstr("\"schema\":1,\"title\":\"Studies\""));
 }
 
-TEST(ReportCommand, WritesWhatIsAskedForAndNothingElse) {
+TEST(ReportCommand, WritesOnlyTheRequestedFiles) {
   const Scratch scratch;
   const Scratch elsewhere;
   const auto file = [&](const char* name) { return (elsewhere / name).string(); };
@@ -63,7 +63,7 @@ TEST(ReportCommand, WritesWhatIsAskedForAndNothingElse) {
   EXPECT_FALSE(std::filesystem::exists(scratch / "report.html"));
 }
 
-TEST(ReportCommand, ADamagedStudyBesideAGoodOneIsAWarning) {
+TEST(ReportCommand, WarnsAboutADamagedStudyBesideAGoodOne) {
   const Scratch good;
   const Scratch damaged;
   testing::spill(damaged / "study.json", "{\"schema\": 1");
@@ -72,7 +72,7 @@ TEST(ReportCommand, ADamagedStudyBesideAGoodOneIsAWarning) {
   EXPECT_THAT(result.err, HasSubstr("lehi: warning: "));
 }
 
-TEST(ReportCommand, AnswersBadInputWithOneSentence) {
+TEST(ReportCommand, ReportsBadInputInOneSentence) {
   const Scratch scratch;
   const auto study = small_study(scratch);
   EXPECT_EQ(run({"report"}).code, usage_error);

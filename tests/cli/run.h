@@ -1,4 +1,4 @@
-// Runs the program inside the test, or for real as a process of its own.
+// Runs the program in the test's process or as a child process.
 #pragma once
 
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ inline Result run(const Arguments& arguments) {
   return {code, out.str(), err.str()};
 }
 
-/// The built program through a shell: `command` may set variables before and redirect after "$LEHI".
+/// Runs the built program in a shell. `command` calls it as "$LEHI" and may set variables and redirect output.
 inline Result run_process(const std::string& command) {
   std::FILE* pipe = popen(("LEHI='" LEHI_PROGRAM "'; " + command).c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("no shell");

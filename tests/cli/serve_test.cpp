@@ -34,14 +34,14 @@ TEST(ServeCommand, ListensOnLoopbackByDefault) {
   EXPECT_EQ(other.title, "Ours");
 }
 
-TEST(ServeCommand, NamesWhatIsWrong) {
+TEST(ServeCommand, ReportsTheErrorInOneSentence) {
   EXPECT_EQ(run({"serve"}).code, usage_error);
-  EXPECT_EQ(run({"serve", "a", "a"}).err, "lehi: a is named twice.\n");
+  EXPECT_EQ(run({"serve", "a", "a"}).err, "lehi: the directory a is given twice; leave one out\n");
   EXPECT_EQ(run({"serve", "a", "--port", "70000"}).code, usage_error);
   const auto missing = run({"serve", "/no/such/place"});
   EXPECT_EQ(missing.code, bad_input);
   EXPECT_EQ(missing.err,
-            "lehi: /no/such/place is no directory; expected one that `lehi compare` or `lehi sweep` writes to\n");
+            "lehi: /no/such/place is not a directory; expected a directory of `lehi compare` or `lehi sweep`\n");
   const Scratch scratch;
   EXPECT_EQ(run({"serve", scratch.path().string(), "--host", "no such name"}).code, usage_error);
 }
@@ -55,12 +55,12 @@ study::Study write_one_run(const Scratch& scratch) {
   return study;
 }
 
-// The built program: it says where it listens, shows the study as it changes, and ends with the signal's code.
+// The built program prints its address, serves the study, and exits with the signal's code.
 TEST(ServeCommand, ServesAStudyUntilASignal) {
   const Scratch scratch;
   write_one_run(scratch);
   for (const auto& [name, code] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
-    // The shell gives the address over a file, waits for the test's go, sends the signal and reports the code.
+    // The shell writes the address to a file, waits for the file `go`, sends the signal and prints the exit code.
     const auto at = (scratch / "at").string();
     const auto go = (scratch / "go").string();
     const auto command = "rm -f '" + at + "' '" + go + "'; $LEHI serve '" + scratch.path().string() + "' --port 0 > '" +
@@ -90,7 +90,7 @@ TEST(ServeCommand, ServesAStudyUntilASignal) {
   }
 }
 
-TEST(ServeCommand, ContentIsReadAnewAndDamageIsToldNotFatal) {
+TEST(ServeCommand, ReadsItsContentAtEveryRequest) {
   const Scratch scratch;
   auto study = write_one_run(scratch);
   ServeConfig config;

@@ -1,4 +1,4 @@
-// A small study of two phases that tests run in several ways and compare.
+// A small study of two phases that tests run in several ways.
 #pragma once
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 namespace lehi::cli {
 
-/// A small study of two phases, and what its directory says between two kills.
+/// A small study of two phases, and checks of its directory.
 class SweepStudy : public ::testing::Test {
  protected:
   SweepStudy() {
@@ -56,7 +56,7 @@ class SweepStudy : public ::testing::Test {
             (scratch / out).string()};
   }
 
-  /// Steps that the runs' newest checkpoints have; a study may be writing there.
+  /// The sum of the steps in the runs' newest checkpoints. A study may be running.
   std::int64_t saved_steps(const std::string& out) const {
     std::int64_t sum = 0;
     std::error_code ignored;
@@ -71,16 +71,16 @@ class SweepStudy : public ::testing::Test {
     return sum;
   }
 
-  /// What a run's directory held when nobody was writing to it.
+  /// The state of a run's directory while no process writes to it.
   struct Seen {
     std::vector<std::int64_t> sessions;
     std::int64_t checkpoint = 0;  ///< step of the newest one; 0: none
-    std::string record;           ///< run.json of a run that had ended
+    std::string record;           ///< run.json of a finished run; "" otherwise
   };
 
-  /// Looks at every run, and compares with what was there before the last session.
+  /// Reads the state of every run and compares it with the state before the last session.
   std::map<std::string, Seen> look(const std::string& out, const std::map<std::string, Seen>& before) const {
-    // The runs of a killed study live a moment longer; they hold its lock.
+    // The runs of a killed study live a moment longer and hold its lock.
     const int directory = ::open((scratch / out).c_str(), O_RDONLY | O_CLOEXEC);
     if (directory >= 0) ::flock(directory, LOCK_EX);
     std::map<std::string, Seen> now;
@@ -100,12 +100,12 @@ class SweepStudy : public ::testing::Test {
         continue;
       }
       if (!earlier->second.record.empty()) {
-        EXPECT_EQ(seen.record, earlier->second.record) << name << " had ended and was touched again";
+        EXPECT_EQ(seen.record, earlier->second.record) << name << " was finished, but written again";
         continue;
       }
       auto expected = earlier->second.sessions;
       if (seen.sessions.size() > expected.size()) expected.push_back(earlier->second.checkpoint);
-      EXPECT_EQ(seen.sessions, expected) << name << " did not go on from its newest checkpoint";
+      EXPECT_EQ(seen.sessions, expected) << name << " did not continue from its newest checkpoint";
     }
     if (directory >= 0) ::close(directory);
     return now;

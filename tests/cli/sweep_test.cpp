@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Scratch;
 
-TEST(SweepCommand, TakesThePapersGridByDefault) {
+TEST(SweepCommand, UsesThePapersGridByDefault) {
   const auto config = parse_sweep({"protein", "mnist", "--out", "x"});
   EXPECT_EQ(config.plan.size(), 2U * 4U * 7U);
   EXPECT_EQ(config.plan[0].config.optimizer.group.lr, 1e-4);
@@ -39,7 +39,7 @@ TEST(SweepCommand, TakesThePapersGridByDefault) {
   EXPECT_EQ(parse_sweep({"protein", "--lrs", "1e-3,2e-3", "--optimizers", "adam", "--seeds", "0,1"}).plan.size(), 4U);
 }
 
-TEST(SweepCommand, AnswersBadInputWithOneSentenceAndWritesNothing) {
+TEST(SweepCommand, ReportsBadInputInOneSentenceAndWritesNothing) {
   const Scratch scratch;
   const auto out = (scratch / "out").string();
   const Arguments bad[] = {{},
@@ -68,15 +68,15 @@ TEST(SweepCommand, AnswersBadInputWithOneSentenceAndWritesNothing) {
   }
 }
 
-TEST_F(SweepStudy, TakesTwoPhases) {
+TEST_F(SweepStudy, ParsesTwoPhases) {
   const auto config = parse_sweep({"protein", "mnist", "--seeds", "0,1,2", "--best", "2", "--out", "x"});
   EXPECT_EQ(config.plan.size(), 2U * 4U * 7U);
-  ASSERT_EQ(config.seconds.size(), 2U);
-  EXPECT_EQ(config.seconds[1].task, "mnist");
-  EXPECT_EQ(config.seconds[1].best, 2U);
+  ASSERT_EQ(config.second_phases.size(), 2U);
+  EXPECT_EQ(config.second_phases[1].task, "mnist");
+  EXPECT_EQ(config.second_phases[1].best, 2U);
 }
 
-TEST_F(SweepStudy, TakesAStudyFile) {
+TEST_F(SweepStudy, ReadsAStudyFile) {
   testing::spill(scratch / "small study.toml", "seeds = [3]\n[[task]]\nname = \"protein\"\nrates = [1e-3]\n");
   const auto file = (scratch / "small study.toml").string();
   const auto config = parse_sweep({"--study", file, "--jobs", "3"});
@@ -105,13 +105,13 @@ TEST_F(SweepStudy, TakesAStudyFile) {
   EXPECT_EQ(run({"sweep", "--study", (scratch / "none.toml").string()}).code, bad_input);
 }
 
-// kill -9 of the whole study at ten random moments. It ends as one that nobody killed; a run that had a checkpoint went
-// on from its newest one; a run that had ended was left alone.
+// The whole study is killed at ten random moments and ends like one that was not killed. A run with a checkpoint
+// continues from its newest one; a finished run is not written again.
 TEST_F(SweepStudy, SurvivesTenKills) {
   ASSERT_EQ(Child(arguments("straight")).wait(), done);
-  std::mt19937 engine(11);  // NOLINT(cert-msc51-cpp): the same moments each time, as far as a clock allows
-  // Moments by the study's own clock, its checkpoints, so that a slow machine is killed in its work too: 48,000 steps
-  // in all, of which ten kills wait for 22,000 on average. And a moment more, to end anywhere between two checkpoints.
+  std::mt19937 engine(11);  // NOLINT(cert-msc51-cpp): about the same moments each time
+  // The moments are measured in saved steps, so that the study is killed at work on a slow machine, too: 48,000 steps
+  // in all, of which ten kills wait for 22,000 on average. The milliseconds move a kill between two checkpoints.
   std::uniform_int_distribution<std::int64_t> steps(0, 4400);
   std::uniform_int_distribution<int> milliseconds(0, 50);
   std::map<std::string, Seen> before;
@@ -134,7 +134,7 @@ TEST_F(SweepStudy, SurvivesTenKills) {
   EXPECT_GE(killed, 5) << "the study is too short to be killed";
   std::size_t resumed = 0;
   for (const auto& [directory, seen] : before) resumed += seen.sessions.size() - 1;
-  EXPECT_GE(resumed, 5U) << "hardly any run was killed in its work";
+  EXPECT_GE(resumed, 5U) << "too few runs were killed while they trained";
 
   const auto straight = study_of("straight");
   EXPECT_EQ(straight, study_of("killed"));

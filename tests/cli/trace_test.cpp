@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/optimizer_flags.h"
+#include "cli/optimizer_description.h"
 #include "cli/run.h"
 #include "cli/trace_figure.h"
 #include "cli/trace_path.h"
@@ -57,7 +57,7 @@ TEST(Trace, FirstLehiStepMatchesHandComputation) {
   EXPECT_NEAR(path[1]["w"][1], 1.0 + 0.01 * 0.1 * 44 / std::sqrt(0.01 + 100), 1e-14);
 }
 
-// A program of a user's own, without the table of problems: the path must be the same, bit by bit.
+// A user's program without the table of problems follows the same path, bit for bit.
 TEST(Trace, AgreesWithALibraryLoop) {
   const MeanSquaredError loss;
   auto w = torch::tensor({-1.2, 1.0}, torch::kFloat64).requires_grad_(true);
@@ -101,7 +101,7 @@ TEST(Trace, ReachesTheOptimumOfALogisticRegression) {
   EXPECT_NEAR(end["value"], 8.02988, 1e-5);
 }
 
-TEST(Trace, StartsWhereTheUserSays) {
+TEST(Trace, StartsAtTheGivenPoint) {
   const auto document = run({"trace", "beale", "--start", "-1,0.25", "--steps", "0", "--json"}).json();
   ASSERT_EQ(document["path"].size(), 1U);
   EXPECT_EQ(document["path"][0]["w"], (Numbers{-1, 0.25}));
@@ -119,7 +119,7 @@ TEST(Trace, DivergenceIsAResultWithThePathSoFar) {
   EXPECT_EQ(run({"trace", "rosenbrock", "--optimizer", "sgd", "--lr", "1", "--steps", "100"}).code, diverged);
 }
 
-TEST(Trace, TextIsAShortTableAndAClosingSentence) {
+TEST(Trace, TextIsAShortTableAndASentence) {
   const auto result = run({"trace", "bowl", "--optimizer", "adam", "--lr", "0.01", "--steps", "1000"});
   EXPECT_EQ(result.code, done);
   EXPECT_EQ(result.err, "");
@@ -175,7 +175,7 @@ TEST(Trace, DescribesSchedules) {
   EXPECT_EQ(describe_schedule({.every = 10, .dense = 200}), "every 10 steps after 200 dense ones");
 }
 
-TEST(Trace, TakesSeveralOptimizersWithTheirOwnNumbers) {
+TEST(Trace, ParsesSeveralOptimizersWithTheirOwnNumbers) {
   const auto config =
       parse_trace({"beale", "--optimizers", "lehi,adam[lr=0.5,eps=1e-3],lehi-gn[refresh_every=5,mix=max]", "--lr",
                    "0.25", "--seed", "4"});
@@ -193,7 +193,7 @@ TEST(Trace, TakesSeveralOptimizersWithTheirOwnNumbers) {
   for (const auto& [variant, options] : config.optimizers) EXPECT_EQ(options.seed, 4U) << variant;
 }
 
-TEST(Trace, SeveralHaveTheSamePathsAsEachAlone) {
+TEST(Trace, SeveralOptimizersHaveTheSamePathsAsEachAlone) {
   const auto together =
       run({"trace", "rosenbrock", "--optimizers", "lehi[lr=0.02],adam[lr=0.1]", "--steps", "30", "--json"}).json();
   EXPECT_EQ(together["schema"], 1);
@@ -207,7 +207,7 @@ TEST(Trace, SeveralHaveTheSamePathsAsEachAlone) {
   }
 }
 
-TEST(Trace, SeveralAreOneRowEachAndOneThatDivergesIsAResult) {
+TEST(Trace, SeveralOptimizersAreOneRowEachAndOneMayDiverge) {
   const auto result = run({"trace", "rosenbrock", "--optimizers", "adam[lr=0.1],sgd[lr=1]", "--steps", "50"});
   EXPECT_EQ(result.code, done);
   EXPECT_THAT(result.out, HasSubstr("\nadam[lr=0.1] "));
@@ -224,7 +224,7 @@ TEST(Trace, WritesAFigureThatIsWellFormed) {
                            "50", "--svg", file.string()});
   EXPECT_EQ(result.code, done) << result.err;
   EXPECT_THAT(result.err, HasSubstr("lehi: wrote " + file.string() + "\n"));
-  EXPECT_THAT(result.out, HasSubstr("\nadam[lr=0.1] "));  // beside the usual result
+  EXPECT_THAT(result.out, HasSubstr("\nadam[lr=0.1] "));  // the table is printed, too
   EXPECT_EQ(scratch.names(), std::set<std::string>{"paths.svg"});
   const auto svg = testing::slurp(file);
   for (const auto* text :
@@ -255,9 +255,9 @@ TEST(Trace, FigureHasThePathAndTheMarksWhereTheyAre) {
   }
 }
 
-// At every contour point the loss itself is half a power of ten above its minimum, but for interpolation: of its root
-// r, between grid points h apart, which errs by h^2/8 times the curvature, here at most (sum of x^2) / (2 r) = 1001 /
-// (2 r). Of r^2, that is 1001 h^2 / (8 r^2) as a fraction; a tenth more for higher orders.
+// At every contour point the loss is half a power of ten above its minimum, except for the interpolation error of its
+// root r between grid points at distance h. This error is at most h^2/8 times the curvature, here (sum of x^2) / (2 r)
+// = 1001 / (2 r), so the relative error of r^2 is 1001 h^2 / (8 r^2). A tenth is added for higher orders.
 TEST(Trace, ContoursLieOnTheirLevels) {
   const auto& problem = find_problem("linear-regression");
   const auto path = follow(problem, "adam", preset("adam"), problem.start, 1);
@@ -277,7 +277,7 @@ TEST(Trace, ContoursLieOnTheirLevels) {
   EXPECT_GT(checked, 1000);
 }
 
-TEST(Trace, TheWindowHoldsStartAndOptimumWhateverAPathDoes) {
+TEST(Trace, TheWindowContainsStartAndOptimumForEveryPath) {
   const auto& problem = find_problem("beale");
   auto path = follow(problem, "adam", preset("adam"), problem.start, 1);
   auto strayed = path;
@@ -296,9 +296,9 @@ TEST(Trace, TheWindowHoldsStartAndOptimumWhateverAPathDoes) {
   EXPECT_FALSE(plot::to_svg(trace_figure(problem, {path, strayed})).empty());
 }
 
-TEST(Trace, NamesWhatIsWrong) {
+TEST(Trace, ReportsTheErrorInOneSentence) {
   EXPECT_EQ(run({"trace", "bowl", "--svg", "x.svg"}).err,
-            "lehi: --svg: bowl has 3 weights, and contours need a problem of 2 such as rosenbrock\n");
+            "lehi: --svg: bowl has 3 weights; expected a problem with two weights such as rosenbrock\n");
   EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam,adam"}).err, "lehi: --optimizers: 'adam' is listed twice\n");
   EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam[lr=1"}).code, usage_error);
   EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam[lr]"}).err,
@@ -309,7 +309,7 @@ TEST(Trace, NamesWhatIsWrong) {
   EXPECT_EQ(run({"trace", "beale", "--optimizers", "adam", "--optimizer", "sgd"}).code, usage_error);
   EXPECT_EQ(run({"trace", "beale", "--steps", "1", "--svg", "/no/such/place/x.svg"}).code, bad_input);
 
-  EXPECT_EQ(run({"trace"}).err, "lehi: trace: which problem? `lehi trace --list` shows them\n");
+  EXPECT_EQ(run({"trace"}).err, "lehi: name a problem; `lehi trace --list` lists them\n");
   EXPECT_EQ(run({"trace", "beale", "--start", "1,2,3"}).err, "lehi: --start: beale has 2 weights, not 3\n");
   EXPECT_THAT(run({"trace", "beale", "--optimizer", "magic"}).err, HasSubstr("unknown optimizer 'magic'"));
 }

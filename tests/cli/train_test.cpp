@@ -1,4 +1,4 @@
-// `lehi train` as a process: exit codes, signals, kills, and one sentence for every bad input.
+// `lehi train`: exit codes, signals, kills, and one sentence for every bad input.
 #include "cli/train.h"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ class TrainCommand : public ::testing::Test {
   std::string table() const { return "csv:" + (scratch / "t.csv").string(); }
   std::string out(const std::string& name) const { return (scratch / name).string(); }
 
-  /// Some seconds of training: `steps` steps with a checkpoint at every 200th.
+  /// `steps` steps of training with a checkpoint every 200 steps.
   Arguments long_run(const std::string& name, int steps) const {
     return {"train",
             table(),
@@ -72,7 +72,7 @@ class TrainCommand : public ::testing::Test {
   Scratch scratch;
 };
 
-TEST_F(TrainCommand, TrainsAndTellsWhatCameOut) {
+TEST_F(TrainCommand, TrainsAndPrintsASummary) {
   const auto result =
       run({"train", table(), "--target", "y", "--epochs", "2", "--out", out("a"), "--optimizer", "adam"});
   EXPECT_EQ(result.code, done) << result.err;
@@ -82,7 +82,7 @@ TEST_F(TrainCommand, TrainsAndTellsWhatCameOut) {
   EXPECT_EQ(again.code, done);
   EXPECT_EQ(again.json()["status"], "done");
   EXPECT_EQ(again.json()["optimizer"], "adam");
-  EXPECT_THAT(again.err, HasSubstr("over already"));
+  EXPECT_THAT(again.err, HasSubstr("has already ended"));
 }
 
 TEST_F(TrainCommand, ADivergedRunExitsWithFour) {
@@ -97,7 +97,7 @@ TEST_F(TrainCommand, HelpListsTheKeys) {
               AllOf(HasSubstr("train.epochs"), HasSubstr("optimizer.refresh_every")));
 }
 
-TEST_F(TrainCommand, ASignalSavesAndExitsWithItsCode) {
+TEST_F(TrainCommand, SavesAndExitsWithItsCodeOnASignal) {
   for (const auto& [number, code] : {std::pair(SIGTERM, 143), std::pair(SIGINT, 130)}) {
     const std::string name = fmt::format("signal{}", number);
     const Child child(long_run(name, 100'000'000));
@@ -114,11 +114,11 @@ TEST_F(TrainCommand, ASignalSavesAndExitsWithItsCode) {
   }
 }
 
-// Killed at twenty random moments and resumed each time, a run ends with the bits of one that was left alone.
+// Killed at twenty random moments and resumed each time, a run ends with the bits of an uninterrupted run.
 TEST_F(TrainCommand, SurvivesTwentyKills) {
   constexpr int steps = 100'000;
   ASSERT_EQ(Child(long_run("whole", steps)).wait(), done);
-  std::mt19937 engine(7);  // NOLINT(cert-msc51-cpp): the same moments each time, as far as a clock allows
+  std::mt19937 engine(7);  // NOLINT(cert-msc51-cpp): about the same moments each time
   std::uniform_int_distribution<int> milliseconds(0, 700);
   int killed = 0;
   for (int i = 0; i < 20; ++i) {
@@ -146,7 +146,7 @@ TEST_F(TrainCommand, SurvivesTwentyKills) {
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i].second, two[i].second)) << one[i].first;
 }
 
-TEST_F(TrainCommand, AnswersBadInputWithOneSentenceAndWritesNothing) {
+TEST_F(TrainCommand, ReportsBadInputInOneSentenceAndWritesNothing) {
   spill(scratch / "ragged.csv", "a,b,y\n1,2,3\n1,2\n");
   spill(scratch / "headless.csv", "1,2,3\n4,5,6\n");
   spill(scratch / "nan.csv", "a,b,y\n1,nan,3\n1,2,3\n");
@@ -195,7 +195,7 @@ TEST_F(TrainCommand, AnswersBadInputWithOneSentenceAndWritesNothing) {
   }
 }
 
-TEST_F(TrainCommand, AnswersAnOutThatCannotBeWritten) {
+TEST_F(TrainCommand, ReportsAnOutThatCannotBeWritten) {
   const auto quick = [this](const std::string& place) {
     return run({"train", table(), "--target", "y", "--epochs", "1", "--out", place});
   };
@@ -209,13 +209,13 @@ TEST_F(TrainCommand, AnswersAnOutThatCannotBeWritten) {
   EXPECT_THAT(other.err, HasSubstr("a different run: train.epochs is 1 there and 2 here"));
 }
 
-// A disk that is full from the first byte on: no file may grow.
+// A full disk: no file may grow.
 TEST_F(TrainCommand, AFullDiskIsOneSentence) {
   const auto result = run_process(fmt::format(
       "ulimit -f 0; trap '' XFSZ; \"$LEHI\" train '{}' --target y --epochs 1 --out '{}' 2>&1", table(), out("full")));
   EXPECT_EQ(result.code, bad_input) << result.out;
   EXPECT_THAT(result.out, HasSubstr("cannot write"));
-  EXPECT_FALSE(std::filesystem::exists(scratch / "full")) << "nothing was to be written";
+  EXPECT_FALSE(std::filesystem::exists(scratch / "full")) << "no directory may be left";
 }
 
 }  // namespace

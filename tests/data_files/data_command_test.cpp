@@ -91,7 +91,7 @@ TEST(DataCommand, FilesWithoutAnOfficialCopyAreListedAndNotReportedAsWrong) {
   folder.write("ptb/ptb.valid.txt.gz", "b");
   folder.write("fineweb-edu/fineweb-edu.jsonl.zst", "c");
   const auto list = lehi({"list", "ptb", "fineweb-edu", "--data-dir", folder.string()}).out;
-  EXPECT_THAT(list, AllOf(HasSubstr("ptb: partial"), HasSubstr("lacks      ptb.test.txt (plain or .gz)"),
+  EXPECT_THAT(list, AllOf(HasSubstr("ptb: partial"), HasSubstr("missing    ptb.test.txt (plain or .gz)"),
                           HasSubstr("fineweb-edu: complete")));
   folder.write("ptb/ptb.test.txt", "d");
   const auto answer = lehi({"verify", "ptb", "fineweb-edu", "--json", "--data-dir", folder.string()});
@@ -103,7 +103,7 @@ TEST(DataCommand, FilesWithoutAnOfficialCopyAreListedAndNotReportedAsWrong) {
 
   const Folder empty;
   EXPECT_THAT(lehi({"list", "fineweb-edu", "--data-dir", empty.string()}).out,
-              HasSubstr("lacks      fineweb-edu.jsonl (also as .jsonl.gz, .jsonl.zst, .txt, .bin)"));
+              HasSubstr("missing    fineweb-edu.jsonl (also as .jsonl.gz, .jsonl.zst, .txt, .bin)"));
   EXPECT_THAT(lehi({"get", "ptb", "--data-dir", empty.string()}).err, HasSubstr("no package provides ptb"));
   const auto json = nlohmann::json::parse(lehi({"list", "ptb", "--json", "--data-dir", empty.string()}).out);
   EXPECT_TRUE(json["tasks"][0]["files"][0]["sha256"].is_null());

@@ -144,7 +144,7 @@ int Layer::start_work(const std::function<int()>& work, const Fault& fault) {
   const int process = fork_here();
   if (process != 0) return process;
   redirect();
-  cli::say_why_at_termination();
+  cli::install_terminate_handler();
   for (const int number : {SIGINT, SIGTERM}) ::signal(number, SIG_DFL);
   set_exec_hook(&run_as_program);
   attach(control_);

@@ -137,7 +137,7 @@ class MemoryFaults : public ::testing::TestWithParam<Loader> {
     constexpr int leaks = 99;
     const auto err = scratch / "err.txt";
     const int code = forked([&] {
-      cli::say_why_at_termination();
+      cli::install_terminate_handler();
       const int file = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       const int nothing = ::open("/dev/null", O_WRONLY);
       ::dup2(file, STDERR_FILENO);

@@ -42,7 +42,7 @@ TEST_P(Records, AFinishedRunIsShown) {
     const auto before = files_below(name);
     const auto shown = resume(name);
     ASSERT_EQ(shown.code, cli::done) << shown.err;
-    EXPECT_THAT(shown.err, HasSubstr("is over already"));
+    EXPECT_THAT(shown.err, HasSubstr("has already ended"));
     EXPECT_EQ(shown.out, before.at("run.json"));
     const auto result = shown.json().at("result");
     const auto lines = train::read_metrics(path(name) / "metrics.jsonl");

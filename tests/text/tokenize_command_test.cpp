@@ -61,8 +61,8 @@ TEST_F(Tokenize, DecodesNumbersAndItsOwnJson) {
   EXPECT_EQ(lehi("", {"--decode"}).out, "");
   EXPECT_THAT(lehi("257 x", {"--decode"}).err, HasSubstr("has no token id at byte 4"));
   EXPECT_THAT(lehi("-1", {"--decode"}).err, HasSubstr("has no token id at byte 0"));
-  EXPECT_THAT(lehi("{\"id\": []}", {"--decode"}).err, HasSubstr("no JSON document with a list of ids"));
-  EXPECT_THAT(lehi("{\"ids\": [1,", {"--decode"}).err, HasSubstr("no JSON document with a list of ids"));
+  EXPECT_THAT(lehi("{\"id\": []}", {"--decode"}).err, HasSubstr("is not a JSON document with a list of ids"));
+  EXPECT_THAT(lehi("{\"ids\": [1,", {"--decode"}).err, HasSubstr("is not a JSON document with a list of ids"));
   EXPECT_THAT(lehi("{\"ids\": [1.5]}", {"--decode"}).err, HasSubstr("no token id at byte"));
   EXPECT_THAT(lehi("99999999999", {"--decode"}).err, HasSubstr("no token id"));
   EXPECT_THAT(lehi("260", {"--decode"}).err, HasSubstr("id 260 at position 0 is not in the vocabulary"));

@@ -24,7 +24,7 @@ double seconds_of(const std::function<void()>& work) {
 
 double Times::median_of(const std::string& name) const {
   const auto found = seconds_.find(name);
-  if (found == seconds_.end()) throw_invalid_argument("nothing was timed under the name {}", name);
+  if (found == seconds_.end()) throw_invalid_argument("no time was measured for {}", name);
   return median(found->second);
 }
 
@@ -32,15 +32,18 @@ double Times::sum_of(const Sum& sum, std::size_t round) const {
   double total = 0.0;
   for (const auto& [name, weight] : sum) {
     const auto found = seconds_.find(name);
-    if (found == seconds_.end()) throw_invalid_argument("nothing was timed under the name {}", name);
+    if (found == seconds_.end()) throw_invalid_argument("no time was measured for {}", name);
     total += weight * found->second.at(round);
   }
   return total;
 }
 
-double Times::ratio(const Sum& above, const Sum& below) const {
+double Times::ratio(const Sum& numerator, const Sum& denominator) const {
   std::vector<double> ratios;
-  for (std::size_t round = 0; round < rounds(); ++round) ratios.push_back(sum_of(above, round) / sum_of(below, round));
+  ratios.reserve(rounds());
+  for (std::size_t round = 0; round < rounds(); ++round) {
+    ratios.push_back(sum_of(numerator, round) / sum_of(denominator, round));
+  }
   return median(ratios);
 }
 
@@ -58,9 +61,9 @@ void Contest::add(const std::string& name, Work work, int calls, Work warm_up) {
   add_timed({name}, std::move(turn), std::move(warm_up));
 }
 
-Times Contest::run(int rounds, const std::function<void(int round)>& starts) const {
+Times Contest::run(int rounds, const std::function<void(int round)>& on_round) const {
   Times times;
-  if (starts) starts(0);
+  if (on_round) on_round(0);
   for (const Contestant& contestant : contestants_) {
     if (contestant.warm_up) {
       contestant.warm_up();
@@ -69,7 +72,7 @@ Times Contest::run(int rounds, const std::function<void(int round)>& starts) con
     }
   }
   for (int round = 1; round <= rounds; ++round) {
-    if (starts) starts(round);
+    if (on_round) on_round(round);
     for (std::size_t i = 0; i < contestants_.size(); ++i) {
       const auto& [names, turn, _] = contestants_[round % 2 == 1 ? i : contestants_.size() - 1 - i];
       const auto seconds = turn();

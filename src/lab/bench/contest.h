@@ -1,6 +1,7 @@
-// Contestants that take turns, and ratios of their times. A round is one turn of each; every other round goes through
-// them backwards, so that nobody always follows the same one. A ratio is taken within a round and the median over the
-// rounds is kept: what slows the machine for a while slows both sides of a ratio.
+// Measures the times of several pieces of work ("contestants") that take turns, and ratios of these times. A round is
+// one turn of each; every second round reverses the order, so that no contestant always follows the same one. A ratio
+// is taken within a round, and the result is the median over the rounds: what slows the machine for a while slows both
+// sides of a ratio.
 //
 //   Contest contest;
 //   contest.add("ours", [&] { ours(); });
@@ -15,24 +16,24 @@
 
 namespace lehi::bench {
 
-/// The middle one, or the mean of the two in the middle; NaN of nothing.
+/// NaN for no values.
 double median(std::vector<double> values);
 
 double seconds_of(const std::function<void()>& work);
 
-/// Seconds of each round, by name.
+/// Seconds per round, by contestant.
 class Times {
  public:
   struct Share {
     std::string name;
     double weight = 1.0;
   };
-  using Sum = std::vector<Share>;
+  using Sum = std::vector<Share>;  ///< a weighted sum of times
 
   void add(const std::string& name, double seconds) { seconds_[name].push_back(seconds); }
   double median_of(const std::string& name) const;
-  /// The median over rounds of the one weighted sum divided by the other.
-  double ratio(const Sum& above, const Sum& below) const;
+  /// The median over the rounds of the quotient of two weighted sums.
+  double ratio(const Sum& numerator, const Sum& denominator) const;
   std::size_t rounds() const { return seconds_.empty() ? 0 : seconds_.begin()->second.size(); }
 
  private:
@@ -43,16 +44,16 @@ class Times {
 
 class Contest {
  public:
-  /// A turn that times itself: seconds of each of the names.
+  /// Work that measures its own times: returns the seconds of each of its names.
   using Turn = std::function<std::vector<double>()>;
   using Work = std::function<void()>;
-  /// warm_up: what to do once before the first round; without one, a turn that does not count.
+  /// `warm_up` runs once before the first round. Without it, one turn is run and its times are dropped.
   void add_timed(std::vector<std::string> names, Turn turn, Work warm_up = {});
-  /// A turn of so many calls; its time is that of one.
+  /// A turn calls `work` `calls` times; its time is the mean.
   void add(const std::string& name, Work work, int calls = 1, Work warm_up = {});
 
-  /// `starts` is told the number of a round, 0 for the warm-up.
-  Times run(int rounds, const std::function<void(int round)>& starts = {}) const;
+  /// Calls `on_round` with the number of each round before it starts; 0 is the warm-up.
+  Times run(int rounds, const std::function<void(int round)>& on_round = {}) const;
 
  private:
   struct Contestant {

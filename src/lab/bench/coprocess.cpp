@@ -18,8 +18,8 @@ namespace {
 std::vector<std::string> changed_environment(const Coprocess::Environment& changes) {
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (!changes.contains(text.substr(0, text.find('=')))) entries.push_back(text);
+    const std::string variable = *entry;
+    if (!changes.contains(variable.substr(0, variable.find('=')))) entries.push_back(variable);
   }
   for (const auto& [name, value] : changes) {
     if (value) entries.push_back(name + "=" + *value);
@@ -27,21 +27,23 @@ std::vector<std::string> changed_environment(const Coprocess::Environment& chang
   return entries;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+// A null-terminated array for execvp().
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
-  for (auto& text : texts) pointers.push_back(text.data());
+  pointers.reserve(strings.size() + 1);
+  for (auto& string : strings) pointers.push_back(string.data());
   pointers.push_back(nullptr);
   return pointers;
 }
 
-// Between fork and exec: only calls that are safe there.
-[[noreturn]] void become_program(const char* program, char** arguments, char** variables, int talk, int errors,
-                                 pid_t parent) {
+// The child after fork(). Makes only async-signal-safe calls.
+[[noreturn]] void run_child(const char* program, char** arguments, char** variables, int socket, int errors,
+                            pid_t parent) {
   constexpr int cannot_start = 127;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(cannot_start);
-  ::dup2(talk, STDIN_FILENO);
-  ::dup2(talk, STDOUT_FILENO);
+  ::dup2(socket, STDIN_FILENO);
+  ::dup2(socket, STDOUT_FILENO);
   ::dup2(errors, STDERR_FILENO);
   environ = variables;
   ::execvp(program, arguments);
@@ -57,8 +59,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 Coprocess::Coprocess(const std::string& program, std::vector<std::string> arguments, const Environment& changes) {
   auto entries = changed_environment(changes);
   arguments.insert(arguments.begin(), program);
-  const auto argument_pointers = pointers_to(arguments);
-  const auto variable_pointers = pointers_to(entries);
+  auto argument_pointers = pointers_to(arguments);
+  auto variable_pointers = pointers_to(entries);
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     throw std::system_error(errno, std::generic_category(), "socketpair");
@@ -67,26 +69,25 @@ Coprocess::Coprocess(const std::string& program, std::vector<std::string> argume
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ == 0) {
-    become_program(program.c_str(), const_cast<char**>(argument_pointers.data()),  // NOLINT: execvp's old signature
-                   const_cast<char**>(variable_pointers.data()), ends[1], errors_, parent);
+    run_child(program.c_str(), argument_pointers.data(), variable_pointers.data(), ends[1], errors_, parent);
   }
   const int error = errno;
   ::close(ends[1]);
-  talk_ = ends[0];
+  socket_ = ends[0];
   if (process_ < 0) throw std::system_error(error, std::generic_category(), "fork");
 }
 
 Coprocess::~Coprocess() {
-  ::close(talk_);
+  ::close(socket_);
   ::kill(process_, SIGKILL);
   ::waitpid(process_, nullptr, 0);
   if (errors_ >= 0) ::close(errors_);
 }
 
 void Coprocess::send(std::string_view line) {
-  const std::string text = std::string(line) + "\n";
-  // It is a few bytes into an empty buffer; a process that has ended must not end this one by a signal.
-  if (::send(talk_, text.data(), text.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET) {
+  const std::string message = std::string(line) + "\n";
+  // A few bytes into an empty buffer are sent at once. No SIGPIPE if the process has ended.
+  if (::send(socket_, message.data(), message.size(), MSG_NOSIGNAL) < 0 && errno != EPIPE && errno != ECONNRESET) {
     throw std::system_error(errno, std::generic_category(), "send");
   }
 }
@@ -99,7 +100,7 @@ std::optional<std::string> Coprocess::read_line() {
       return line;
     }
     std::array<char, 4096> buffer{};
-    const auto size = ::recv(talk_, buffer.data(), buffer.size(), 0);
+    const auto size = ::recv(socket_, buffer.data(), buffer.size(), 0);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return {};
     rest_.append(buffer.data(), static_cast<std::size_t>(size));

@@ -1,4 +1,4 @@
-// How far two lists of tensors are apart.
+// The relative difference of two lists of tensors.
 #pragma once
 
 #include <torch/types.h>
@@ -9,8 +9,9 @@ namespace lehi::bench {
 
 using Tensors = std::vector<torch::Tensor>;
 
-/// The largest |a - b| / |b| of all pairs, 2-norms in float64. A norm |b| counts as at least a thousandth of the
-/// largest one, so that a tensor that is all rounding does not decide. NaN where one of them has a NaN.
+/// The largest |a - b| / |b| over all pairs, with 2-norms in float64. |b| is replaced by a thousandth of the largest
+/// norm if it is smaller, so that tensors of rounding errors do not count. NaN if a tensor contains NaN or the lists
+/// differ in length.
 double largest_difference(const Tensors& a, const Tensors& b);
 
 }  // namespace lehi::bench

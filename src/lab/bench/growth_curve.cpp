@@ -18,11 +18,12 @@ double largest_excess(const GrowthCurve& curve) {
 }
 
 plot::Figure growth_figure(const std::vector<GrowthCurve>& curves) {
-  plot::Figure figure{.title = "Seconds a LEHI step of GPT-2's shape",
-                      .description = "Measured seconds a step against each size, beside the growth of the arithmetic."};
+  plot::Figure figure{
+      .title = "Seconds per LEHI step of GPT-2 models",
+      .description = "Measured seconds per step against each size, beside the growth of the arithmetic."};
   for (const GrowthCurve& curve : curves) {
     plot::Panel panel{
-        .title = curve.name, .x = {.label = curve.axis, .log = true}, .y = {.label = "seconds a step", .log = true}};
+        .title = curve.name, .x = {.label = curve.axis, .log = true}, .y = {.label = "seconds per step", .log = true}};
     plot::Series measured{.name = "measured",
                           .style = {.colour = plot::colour_of("lehi"), .marker = plot::Marker::circle}};
     plot::Series arithmetic{.name = "arithmetic, at the largest model's rate",

@@ -1,4 +1,4 @@
-// Time a step against one size of a model, beside the growth of its arithmetic.
+// Time per step as a function of one size of a model, compared with the number of operations.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace lehi::bench {
 
 struct GrowthPoint {
   double size = 0.0;
-  double arithmetic = 0.0;  ///< floating-point operations a step
+  double arithmetic = 0.0;  ///< floating-point operations per step
   double seconds = 0.0;
 };
 
@@ -20,10 +20,11 @@ struct GrowthCurve {
   std::vector<GrowthPoint> points;
 };
 
-/// The largest (growth of the time) / (growth of the arithmetic) between neighbours; 1 for fewer than two points.
+/// The largest (growth of the time) / (growth of the arithmetic) between neighbouring points; 1 for fewer than two
+/// points.
 double largest_excess(const GrowthCurve& curve);
 
-/// One panel a curve, log axes: what was measured, and the arithmetic at the largest model's rate.
+/// One panel per curve with log axes: the measured times, and the arithmetic at the largest model's rate.
 plot::Figure growth_figure(const std::vector<GrowthCurve>& curves);
 
 }  // namespace lehi::bench

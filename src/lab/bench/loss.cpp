@@ -1,5 +1,5 @@
-// Cross-entropy on 4,096 x 50,257 float32 logits: value, u and v, beside a loop that reads as much and writes as much,
-// and beside torch's automatic differentiation of the loss and of the auxiliary loss z.
+// The topic "loss": cross-entropy on 4,096 x 50,257 float32 logits with value, u and v, compared with a loop that reads
+// and writes as many bytes and with torch's automatic differentiation of the loss and the auxiliary loss z.
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ struct TorchLoss {
   Tensor value, u, v;
 };
 
-// As one writes it with torch: u of the mean loss, v of z = sum arcsin(2 softmax - 1), kept from where arcsin has no
-// derivative; in float32 that is far enough to cost accuracy.
+// As a user of torch would write it: u of the mean loss, v of z = sum arcsin(2 softmax - 1), clamped where arcsin has
+// no derivative. In float32 the clamping costs accuracy.
 TorchLoss torch_loss(const Tensor& logits, const Tensor& targets) {
   const Tensor leaf = logits.detach().requires_grad_(true);
   const auto gradient = [&](const Tensor& of) { return torch::autograd::grad({of}, {leaf}).front(); };
@@ -37,7 +37,7 @@ ProbeRequest request_of(Probe probe, std::int64_t first_row) {
   return {.probe = probe, .scale = Scale::sqrt_n, .key = {.first_row = static_cast<std::uint64_t>(first_row)}};
 }
 
-// What `ours` says of the last rows against float64: by autograd, or where v is random by the plain kernel.
+// The difference of `ours` on the last rows to float64 values: from autograd or, if v is random, from the plain kernel.
 double loss_difference(const Evaluation& ours, const Tensor& logits, const Tensor& targets, Probe probe) {
   const std::int64_t rows = std::min<std::int64_t>(64, logits.size(0));
   const auto last = [&](const Tensor& tensor) { return tensor.narrow(0, logits.size(0) - rows, rows); };
@@ -57,7 +57,7 @@ double loss_difference(const Evaluation& ours, const Tensor& logits, const Tenso
 }
 
 std::string check_loss_of(Session& session, Probe probe, const Tensor& logits, const Tensor& targets, Evaluation& out) {
-  // u and v are rounded to float32; z loses digits of small probabilities to the 1 that it subtracts.
+  // u and v are rounded to float32; z loses digits of small probabilities by subtracting 1.
   constexpr double tolerance = 1e-5;
   return session.check(fmt::format("loss/{}", name(probe)), tolerance, [&] {
     CrossEntropy().evaluate(logits, targets, request_of(probe, 0), out);
@@ -88,7 +88,7 @@ void check_loss(Session& session) {
 void measure_loss(Session& session) {
   constexpr std::int64_t rows = 4096;
   constexpr std::int64_t classes = 50257;
-  session.progress().say("4,096 x 50,257 logits", 0);
+  session.progress().show("4,096 x 50,257 logits", 0);
   LossProblem problem(rows, classes);
   const CrossEntropy loss;
   const auto ours = [&](Probe probe) {
@@ -105,15 +105,15 @@ void measure_loss(Session& session) {
                 problem.out.probe.data_ptr<float>(), problem.logits.numel());
   });
   const int rounds = session.rounds(7);
-  const auto times = contest.run(rounds, session.rounds_of("ours", rounds, 0.15, 0.4));
+  const auto times = contest.run(rounds, session.round_progress("ours", rounds, 0.15, 0.4));
   contest.add(
       "torch", [&] { torch_loss(problem.logits, problem.targets); }, 1, [] {});
-  const int few = session.rounds(3);  // a turn of torch's takes ten seconds: no warm-up of its own either
-  const auto beside = contest.run(few, session.rounds_of("torch's autodiff", few, 0.4, 1.0));
+  const int few = session.rounds(3);  // a turn of torch takes ten seconds; it has no warm-up either
+  const auto beside_torch = contest.run(few, session.round_progress("torch's autodiff", few, 0.4, 1.0));
   session.add({"loss/imitation", times.ratio({{"imitation"}}, {{"stream"}}), "x stream", at_most(2), imitation});
   session.add(
       {"loss/gauss-newton", times.ratio({{"gauss-newton"}}, {{"stream"}}), "x stream", at_most(1.7), gauss_newton});
-  session.add({"loss/torch", beside.ratio({{"torch"}}, {{"imitation"}}), "x ours", at_least(5), imitation});
+  session.add({"loss/torch", beside_torch.ratio({{"torch"}}, {{"imitation"}}), "x ours", at_least(5), imitation});
   session.add({"loss/imitation-seconds", times.median_of("imitation"), "s"});
 }
 

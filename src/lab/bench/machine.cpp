@@ -1,21 +1,24 @@
-// How much of the machine a language model's step uses: 6 x parameters x tokens operations (2 forward, 4 backward), a
-// second, of an AdamW step, divided by the rate of a large matrix product that takes turns with it.
+// The topic "machine": the share of the machine's speed that a language model's AdamW step reaches. Its operations per
+// second (6 x parameters x tokens: 2 forward, 4 backward) are divided by those of a large matrix product, which takes
+// turns with it.
 #include "bench/contest.h"
 #include "bench/session.h"
 #include "bench/workload.h"
+#include "bench/workload_difference.h"
 
 namespace lehi::bench {
 
 void measure_machine(Session& session) {
   constexpr std::int64_t rows = 8;
   constexpr std::int64_t tokens = 128;
-  constexpr std::int64_t n = 2048;  // three matrices of 16 MiB: threads and packing do not show
+  constexpr std::int64_t n =
+      2048;  // three matrices of 16 MiB, so that starting threads and packing take little of the time
   constexpr int products = 8;
-  session.progress().say("GPT-2 small, 8 x 128 tokens", 0);
+  session.progress().show("GPT-2 small, 8 x 128 tokens", 0);
   const std::string problem =
       session.check("step/gpt2", workload_tolerance, [] { return workload_difference("gpt2"); });
   const Workload workload = gpt2_workload({}, rows, tokens);
-  Optimizer adamw(workload.network->named_parameters(), still(Preset::adamw));
+  Optimizer adamw(workload.network->named_parameters(), frozen_options(Preset::adamw));
   const torch::Tensor a = torch::rand({n, n});
   const torch::Tensor b = torch::rand({n, n});
   torch::Tensor c = torch::empty({n, n});
@@ -26,7 +29,7 @@ void measure_machine(Session& session) {
   contest.add(
       "product", [&] { torch::mm_out(c, a, b); }, products);
   const int rounds = session.rounds(3);
-  const auto times = contest.run(rounds, session.rounds_of("AdamW beside matrix products", rounds, 0.2, 1.0));
+  const auto times = contest.run(rounds, session.round_progress("AdamW beside matrix products", rounds, 0.2, 1.0));
   const double step_operations = 6.0 * static_cast<double>(model::parameter_count(*workload.network)) * rows * tokens;
   const double product_operations = 2.0 * n * n * n;
   session.add({"machine/sgemm", 1e-9 * product_operations / times.median_of("product"), "GFLOP/s"});

@@ -6,11 +6,11 @@
 
 namespace lehi::bench {
 
-bool is_ok(const Measurement& figure) {
-  if (!figure.problem.empty() || !std::isfinite(figure.value)) return false;
-  if (!figure.bound) return true;
-  return figure.bound->side == Bound::Side::at_most ? figure.value <= figure.bound->limit
-                                                    : figure.value >= figure.bound->limit;
+bool is_ok(const Measurement& measurement) {
+  if (!measurement.problem.empty() || !std::isfinite(measurement.value)) return false;
+  if (!measurement.bound) return true;
+  return measurement.bound->side == Bound::Side::at_most ? measurement.value <= measurement.bound->limit
+                                                         : measurement.value >= measurement.bound->limit;
 }
 
 std::string bound_text(const std::optional<Bound>& bound) {
@@ -20,16 +20,16 @@ std::string bound_text(const std::optional<Bound>& bound) {
 
 std::string topic_of(const std::string& name) { return name.substr(0, name.find('/')); }
 
-nlohmann::ordered_json figures_json(const std::vector<Measurement>& figures) {
+nlohmann::ordered_json measurements_json(const std::vector<Measurement>& measurements) {
   auto list = nlohmann::ordered_json::array();
-  for (const Measurement& figure : figures) {
+  for (const Measurement& measurement : measurements) {
     nlohmann::ordered_json bound;
-    if (figure.bound) bound = figure.bound->limit;
-    list.push_back({{"name", figure.name},
-                    {"value", figure.value},
-                    {"unit", figure.unit},
+    if (measurement.bound) bound = measurement.bound->limit;
+    list.push_back({{"name", measurement.name},
+                    {"value", measurement.value},
+                    {"unit", measurement.unit},
                     {"bound", bound},
-                    {"ok", is_ok(figure)}});
+                    {"ok", is_ok(measurement)}});
   }
   return list;
 }

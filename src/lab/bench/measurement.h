@@ -1,4 +1,4 @@
-// What `lehi bench` finds: figures with a bound or without, and those that could not be taken. Nothing here measures.
+// The results of `lehi bench`: measurements, their bounds, and measurements that could not be made.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,30 @@ constexpr Bound at_most(double limit) { return {Bound::Side::at_most, limit}; }
 constexpr Bound at_least(double limit) { return {Bound::Side::at_least, limit}; }
 
 struct Measurement {
-  std::string name;  ///< topic first: "update/adamw"
+  std::string name;  ///< begins with the topic: "update/adamw"
   double value = 0.0;
   std::string unit;  ///< "x" for ratios
   std::optional<Bound> bound = {};
-  std::string problem = {};  ///< one sentence where a check before the measurement failed; the figure is then not ok
+  std::string problem = {};  ///< one sentence if the check before the measurement failed; it is then not ok
 };
 
-/// A figure that has a bound or none, and was not taken.
+/// A measurement that could not be made.
 struct Unmeasured {
   std::string name;
-  std::string reason;  ///< one sentence
-  bool bounded = true;
+  std::string reason;   ///< one sentence
+  bool bounded = true;  ///< it has a bound
 };
 
-/// The value is finite, its bound is kept, and nothing was wrong with what was measured.
-bool is_ok(const Measurement& figure);
+/// True if the value is finite and within its bound, and the check before the measurement passed.
+bool is_ok(const Measurement& measurement);
 
 /// "<= 1.25", ">= 4", or "".
 std::string bound_text(const std::optional<Bound>& bound);
 
-/// What comes before the first slash.
+/// The part before the first slash.
 std::string topic_of(const std::string& name);
 
-/// A list of {name, value, unit, bound, ok}; a value that is not finite is null, and so is a bound that does not exist.
-nlohmann::ordered_json figures_json(const std::vector<Measurement>& figures);
+/// A list of {name, value, unit, bound, ok}. A value that is not finite and a missing bound are null.
+nlohmann::ordered_json measurements_json(const std::vector<Measurement>& measurements);
 
 }  // namespace lehi::bench

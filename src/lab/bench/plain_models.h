@@ -1,4 +1,4 @@
-// The timed models in plain torch operations, as functions of copies of our weights: what ours must agree with.
+// Reference versions of the timed models in plain torch operations, with copies of our weights.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,12 @@
 namespace lehi::bench {
 
 struct PlainModel {
-  Tensors parameters;  ///< leaves, in the order of the network's
+  Tensors parameters;  ///< leaves, in the network's order
   std::function<torch::Tensor(const torch::Tensor& inputs)> logits;
 };
 
 PlainModel plain_gpt2(const model::NamedParameters& weights, const model::Gpt2Shape& shape);
-PlainModel plain_resnet(const model::NamedParameters& weights);  ///< ResNet-18, training
+PlainModel plain_resnet(const model::NamedParameters& weights);  ///< ResNet-18 in training mode
 PlainModel plain_mlp(const model::NamedParameters& weights);     ///< one hidden layer
 
 }  // namespace lehi::bench

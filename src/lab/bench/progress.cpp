@@ -9,7 +9,7 @@
 namespace lehi::bench {
 
 double seconds_left(double elapsed, double done, double expected) {
-  constexpr double enough = 0.1;  // of the work; before that, what was expected is the better guess
+  constexpr double enough = 0.1;
   const double fraction = expected > 0.0 ? std::min(1.0, done / expected) : 1.0;
   const double pace = fraction >= enough ? elapsed / (fraction * expected) : 1.0;
   return (1.0 - fraction) * expected * pace;
@@ -20,14 +20,14 @@ BenchProgress::BenchProgress(std::ostream& err, double expected) : err_(err), ex
 void BenchProgress::begin(std::string topic, double expected) {
   finished_ += std::exchange(current_, expected);
   topic_ = std::move(topic);
-  said_ = -1e9;  // its first line is due
+  printed_ = -1e9;  // so that its first line is printed
 }
 
-void BenchProgress::say(const std::string& what, double fraction) {
+void BenchProgress::show(const std::string& what, double fraction) {
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  constexpr double close = 2.0;
-  if (elapsed - said_ < close) return;
-  said_ = elapsed;
+  constexpr double interval = 2.0;
+  if (elapsed - printed_ < interval) return;
+  printed_ = elapsed;
   const double done = finished_ + std::clamp(fraction, 0.0, 1.0) * current_;
   const auto left = static_cast<int>(seconds_left(elapsed, done, expected_));
   err_ << fmt::format("lehi: {}: {} ({:.0f} %, about {}:{:02} left)\n", topic_, what,

@@ -1,4 +1,5 @@
-// Lines on standard error that say what is being measured and how long it will still take.
+// Progress of `lehi bench` on standard error: the current measurement and the time left. It is estimated from the times
+// of a reference machine with two cores.
 #pragma once
 
 #include <chrono>
@@ -7,27 +8,28 @@
 
 namespace lehi::bench {
 
-/// Seconds left when so much of the expected work took so long: by this machine's pace, once there is enough to judge.
+/// Seconds left after `elapsed` seconds, when `done` of `expected` seconds of the reference machine are done. Uses this
+/// machine's pace once a tenth of the work is done.
 double seconds_left(double elapsed, double done, double expected);
 
 class BenchProgress {
  public:
-  /// expected: seconds of everything, on the machine that this was written on.
+  /// `expected`: seconds of all topics on the reference machine.
   BenchProgress(std::ostream& err, double expected);
 
-  /// The next part, of so many expected seconds.
+  /// Begins a topic that takes `expected` seconds on the reference machine.
   void begin(std::string topic, double expected);
-  /// What comes now, when `fraction` of the part is done. Lines that follow each other closely are left out.
-  void say(const std::string& what, double fraction);
+  /// Prints what is measured next, when `fraction` of the topic is done. At most one line every two seconds.
+  void show(const std::string& what, double fraction);
 
  private:
   std::ostream& err_;
   double expected_;
-  double finished_ = 0.0;  // expected seconds of the parts that are over
-  double current_ = 0.0;   // of this one
+  double finished_ = 0.0;  ///< expected seconds of the finished topics
+  double current_ = 0.0;   ///< expected seconds of this topic
   std::string topic_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  double said_ = -1e9;  // seconds after the start
+  double printed_ = -1e9;  ///< when the last line was printed, in seconds after the start
 };
 
 }  // namespace lehi::bench

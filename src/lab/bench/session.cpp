@@ -20,40 +20,40 @@ void no_checks(Session& /*session*/) {}
 Session::Session(Settings settings, BenchProgress& progress, std::ostream& err)
     : settings_(std::move(settings)), progress_(progress), err_(err) {}
 
-std::function<void(int)> Session::rounds_of(const std::string& what, int rounds, double from, double to) {
+std::function<void(int)> Session::round_progress(const std::string& what, int rounds, double from, double to) {
   return [this, what, rounds, from, to](int round) {
-    progress_.say(round == 0 ? what + ", warming up" : fmt::format("{}, round {} of {}", what, round, rounds),
-                  from + (to - from) * round / (rounds + 1));
+    progress_.show(round == 0 ? what + ", warming up" : fmt::format("{}, round {} of {}", what, round, rounds),
+                   from + (to - from) * round / (rounds + 1));
   };
 }
 
 std::string Session::check(const std::string& name, double tolerance, const std::function<double()>& difference) {
   const auto known =
-      std::find_if(checks_.begin(), checks_.end(), [&](const Measurement& figure) { return figure.name == name; });
+      std::find_if(checks_.begin(), checks_.end(), [&](const Measurement& check) { return check.name == name; });
   if (known != checks_.end()) return known->problem;
-  Measurement figure{.name = name, .value = difference(), .unit = "relative difference", .bound = at_most(tolerance)};
-  if (!is_ok(figure)) {
-    figure.problem = fmt::format("{} differs from the plain version by {:.2g}, which is more than {:g}", name,
-                                 figure.value, tolerance);
-    err_ << fmt::format("lehi: {}\n", figure.problem);
+  Measurement check{.name = name, .value = difference(), .unit = "relative difference", .bound = at_most(tolerance)};
+  if (!is_ok(check)) {
+    check.problem = fmt::format("{} differs from the plain version by {:.2g}, which is more than {:g}", name,
+                                check.value, tolerance);
+    err_ << fmt::format("lehi: {}\n", check.problem);
   }
-  checks_.push_back(figure);
-  return figure.problem;
+  checks_.push_back(check);
+  return check.problem;
 }
 
-std::vector<Measurement> Session::figures() const { return settings_.correctness ? checks_ : figures_; }
+std::vector<Measurement> Session::measurements() const { return settings_.correctness ? checks_ : measurements_; }
 
 const std::vector<Topic>& topics() {
   static const std::vector<Topic> table = {
-      {"update", "the sweep over weights and state, beside a loop that streams the same bytes", 60, check_update,
-       measure_update},
-      {"loss", "cross-entropy with u and v, beside a loop that streams the same bytes", 70, check_loss, measure_loss},
-      {"step", "whole steps of LEHI and others, in AdamW steps of the same model", 260, check_step, measure_step},
-      {"torch", "our AdamW step beside PyTorch's, in a Python process that takes turns", 80, no_checks, measure_torch},
-      {"machine", "the part of the machine's matrix-product rate that a GPT-2 step reaches", 30, no_checks,
-       measure_machine},
-      {"memory", "peak memory of GPT-2 small, each in a process of its own", 60, no_checks, measure_memory},
-      {"growth", "time a step against parameters, batch, vocabulary and context", 60, no_checks, measure_growth},
+      {"update", "weight updates, relative to a loop that streams the same bytes", 60, check_update, measure_update},
+      {"loss", "cross-entropy with u and v, relative to a loop that streams the same bytes", 70, check_loss,
+       measure_loss},
+      {"step", "whole steps of LEHI and others, relative to AdamW steps of the same model", 260, check_step,
+       measure_step},
+      {"torch", "PyTorch's AdamW steps in a Python process, relative to lehi's", 80, no_checks, measure_torch},
+      {"machine", "share of the matrix-product speed that a GPT-2 step reaches", 30, no_checks, measure_machine},
+      {"memory", "peak memory of training GPT-2 small, relative to LibTorch's AdamW", 60, no_checks, measure_memory},
+      {"growth", "time per step as parameters, batch, vocabulary and context grow", 60, no_checks, measure_growth},
   };
   return table;
 }

@@ -1,10 +1,8 @@
-// One run of `lehi bench`: what was asked for, and what is found.
+// One run of `lehi bench`: its settings, topics and results.
 #pragma once
 
 #include <functional>
 #include <iosfwd>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,11 +15,11 @@ namespace lehi::bench {
 
 struct Settings {
   std::vector<std::string> topics = {};  ///< names; empty: all
-  bool correctness = false;              ///< only the checks, no timing
-  int rounds = 0;                        ///< 0: each measurement's own number
+  bool correctness = false;              ///< run the checks only, without timing
+  int rounds = 0;                        ///< 0: the default of each measurement
   bool growth_large = false;             ///< models up to 1.2 billion weights
   std::string python = "/usr/bin/python3";
-  std::string program = "/proc/self/exe";  ///< itself, for measurements that need a process of their own
+  std::string program = "/proc/self/exe";  ///< this program, for measurements in a process of their own
 };
 
 class Session {
@@ -31,19 +29,20 @@ class Session {
   const Settings& settings() const { return settings_; }
   int rounds(int usual) const { return settings_.rounds > 0 ? settings_.rounds : usual; }
   BenchProgress& progress() { return progress_; }
-  /// Reports the rounds of a contest, which fill the part of a topic between two fractions.
-  std::function<void(int)> rounds_of(const std::string& what, int rounds, double from, double to);
+  /// A function for Contest::run() that shows the progress of its rounds, which take the topic from the fraction `from`
+  /// to the fraction `to`.
+  std::function<void(int)> round_progress(const std::string& what, int rounds, double from, double to);
 
-  /// Compares with the plain version, once for each name. "" when `difference()` is at most `tolerance`, else the
-  /// sentence that says so.
+  /// Compares an implementation with its plain version, once per name. Returns "" if `difference()` is at most
+  /// `tolerance`, else a sentence, which is also printed.
   std::string check(const std::string& name, double tolerance, const std::function<double()>& difference);
 
-  void add(Measurement figure) { figures_.push_back(std::move(figure)); }
-  void skip(Unmeasured figure) { unmeasured_.push_back(std::move(figure)); }
+  void add(Measurement measurement) { measurements_.push_back(std::move(measurement)); }
+  void skip(Unmeasured unmeasured) { unmeasured_.push_back(std::move(unmeasured)); }
   void add(GrowthCurve curve) { curves_.push_back(std::move(curve)); }
 
-  /// With Settings::correctness the checks, else the measurements.
-  std::vector<Measurement> figures() const;
+  /// The checks with Settings::correctness, else the measurements.
+  std::vector<Measurement> measurements() const;
   const std::vector<Unmeasured>& unmeasured() const { return unmeasured_; }
   const std::vector<GrowthCurve>& curves() const { return curves_; }
 
@@ -52,7 +51,7 @@ class Session {
   BenchProgress& progress_;
   std::ostream& err_;
   std::vector<Measurement> checks_;
-  std::vector<Measurement> figures_;
+  std::vector<Measurement> measurements_;
   std::vector<Unmeasured> unmeasured_;
   std::vector<GrowthCurve> curves_;
 };
@@ -60,21 +59,21 @@ class Session {
 struct Topic {
   std::string_view name;
   std::string_view summary;
-  double expected_seconds;
-  void (*check)(Session& session);    ///< the plain versions against ours
-  void (*measure)(Session& session);  ///< checks too
+  double expected_seconds = 0.0;                ///< on the reference machine
+  void (*check)(Session& session) = nullptr;    ///< compares with the plain versions
+  void (*measure)(Session& session) = nullptr;  ///< includes the checks
 };
 
-/// All of them, in the order of the table.
+/// All topics, in the order of the output.
 const std::vector<Topic>& topics();
 
-/// Runs what the settings ask for.
+/// Runs the topics of the session's settings.
 void run_topics(Session& session);
 
-/// Expected seconds of what the settings ask for.
+/// Expected seconds of the settings' topics.
 double expected_seconds(const Settings& settings);
 
-// Each of these is a file of this room.
+// One file per topic.
 void check_update(Session& session);
 void measure_update(Session& session);
 void check_loss(Session& session);

@@ -1,4 +1,4 @@
-// Compiled as the kernels are: see src/CMakeLists.txt.
+// Compiled with the options of the kernels; see src/CMakeLists.txt.
 #include "bench/streams.h"
 
 #include <ATen/Parallel.h>
@@ -31,7 +31,7 @@ LEHI_CLONES void stream_three(float* __restrict w, float* __restrict m, float* _
 LEHI_CLONES void stream_two(const float* __restrict in, float* __restrict u, float* __restrict v, std::int64_t begin,
                             std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
-    u[i] = in[i] + 1.0f;  // a plain copy would become a memcpy of its own, and `in` would be read twice
+    u[i] = in[i] + 1.0f;  // the compiler would make a plain copy a memcpy and read `in` twice
     v[i] = in[i] - 1.0f;
   }
 }

@@ -1,12 +1,12 @@
-// Loops that do next to nothing but move the bytes of an update or of a loss: what no sweep over memory can beat by
-// much. Plain C++ that the compiler vectorises, on all of LibTorch's threads.
+// Loops that move the bytes of an update or of a loss with hardly any arithmetic: a lower limit for the time of such a
+// pass over memory. Plain C++ that the compiler vectorises, on all of LibTorch's threads.
 #pragma once
 
 #include <cstdint>
 
 namespace lehi::bench {
 
-/// Reads w, m, v, g and, unless it is null, s; writes w, m and v.
+/// Reads w, m, v, g and, if not null, s; writes w, m and v.
 void stream_update(float* w, float* m, float* v, const float* g, const float* s, std::int64_t size);
 
 /// Reads `in`, writes u and v.

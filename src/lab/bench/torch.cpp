@@ -1,11 +1,13 @@
-// Our AdamW step beside the same step in plain PyTorch, which runs in a Python process; the two take turns.
+// The topic "torch": lehi's AdamW step compared with the same step in PyTorch, in a Python process that takes turns.
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "bench/contest.h"
 #include "bench/session.h"
 #include "bench/torch_peer.h"
 #include "bench/workload.h"
+#include "bench/workload_difference.h"
 #include "train/embedded.h"
 
 namespace lehi::bench {
@@ -14,24 +16,24 @@ namespace {
 struct PeerPlan {
   std::string model;
   std::string title;
-  Workload (*make)();
-  TorchPeer::Setup setup;  // that the bound is about
-  Bound bound;
-  std::optional<TorchPeer::Setup> other;  // reported beside it
-  int rounds;
+  Workload (*make)() = nullptr;
+  TorchPeer::Setup setup = TorchPeer::Setup::tuned;
+  Bound bound;                                 // for `setup`
+  std::optional<TorchPeer::Setup> other = {};  // measured too, without a bound
+  int rounds = 0;
 };
 
-std::string figure_name(const std::string& model, TorchPeer::Setup setup) {
+std::string torch_measurement_name(const std::string& model, TorchPeer::Setup setup) {
   return fmt::format("torch/{}-{}", model, setup == TorchPeer::Setup::tuned ? "tuned" : "installed");
 }
 
 void measure_beside(Session& session, const PeerPlan& plan, double from, double to) {
-  session.progress().say(plan.title, from);
+  session.progress().show(plan.title, from);
   std::map<std::string, std::unique_ptr<TorchPeer>> peers;
   const auto start = [&](TorchPeer::Setup setup) {
     const auto script = train::embedded_text("bench/torch_steps.py");
-    if (!script) throw NoTorch("this program was built without bench/torch_steps.py");
-    peers[figure_name(plan.model, setup)] =
+    if (!script) throw NoTorch("bench/torch_steps.py is not part of this program: the build is incomplete");
+    peers[torch_measurement_name(plan.model, setup)] =
         std::make_unique<TorchPeer>(session.settings().python, std::string(*script), plan.model, setup);
   };
   try {
@@ -41,28 +43,28 @@ void measure_beside(Session& session, const PeerPlan& plan, double from, double 
     std::string problem = session.check(name, workload_tolerance, [&] { return workload_difference(plan.model); });
     const Workload workload = plan.make();
     const std::int64_t parameters = model::parameter_count(*workload.network);
-    Optimizer adamw(workload.network->named_parameters(), still(Preset::adamw));
-    const int steps = workload.steps_a_turn;
+    Optimizer adamw(workload.network->named_parameters(), frozen_options(Preset::adamw));
+    const int steps = workload.steps_per_turn;
     Contest contest;
     contest.add(
         "ours", [&] { workload.step(adamw); }, steps);
-    for (auto& [figure, peer] : peers) {
+    for (auto& [measured, peer] : peers) {
       if (peer->parameters() != parameters) {
-        problem = fmt::format("{}: torch's model has {} parameters, ours {}", figure, peer->parameters(), parameters);
+        problem = fmt::format("{}: torch's model has {} parameters, ours {}", measured, peer->parameters(), parameters);
       }
-      contest.add_timed({figure},
+      contest.add_timed({measured},
                         [&peer = *peer, steps]() -> std::vector<double> { return {peer.seconds_of_steps(steps)}; });
     }
     const int rounds = session.rounds(plan.rounds);
-    const auto times = contest.run(rounds, session.rounds_of(plan.title, rounds, from, to));
-    for (const auto& [figure, peer] : peers) {
-      Measurement result{figure, times.ratio({{figure}}, {{"ours"}}), "x ours", {}, problem};
-      if (figure == figure_name(plan.model, plan.setup)) result.bound = plan.bound;
+    const auto times = contest.run(rounds, session.round_progress(plan.title, rounds, from, to));
+    for (const auto& [measured, peer] : peers) {
+      Measurement result{measured, times.ratio({{measured}}, {{"ours"}}), "x ours", {}, problem};
+      if (measured == torch_measurement_name(plan.model, plan.setup)) result.bound = plan.bound;
       session.add(result);
     }
     session.add({"torch/" + plan.model + "-ours-seconds", times.median_of("ours"), "s"});
   } catch (const NoTorch& error) {
-    session.skip({figure_name(plan.model, plan.setup), error.what()});
+    session.skip({torch_measurement_name(plan.model, plan.setup), error.what()});
   }
 }
 

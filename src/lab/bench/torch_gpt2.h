@@ -1,4 +1,4 @@
-// GPT-2 small as a LibTorch user writes it, with torch::nn and torch::optim::AdamW.
+// GPT-2 small as a user of LibTorch would write it, with torch::nn and torch::optim::AdamW.
 #pragma once
 
 #include <torch/types.h>
@@ -7,7 +7,7 @@
 
 namespace lehi::bench {
 
-/// A step of AdamW on the model and this batch, [rows, tokens] each; returns the loss.
+/// A function that takes an AdamW step on this batch and returns the loss. Both tensors are [rows, tokens].
 std::function<double()> torch_gpt2_step(const torch::Tensor& inputs, const torch::Tensor& targets);
 
 }  // namespace lehi::bench

@@ -14,7 +14,7 @@ namespace {
 Coprocess::Environment environment_of(TorchPeer::Setup setup) {
   const auto host = runtime::describe_host();
   Coprocess::Environment changes;
-  // What prepare() set for this process is not what a plain Python has.
+  // base::prepare() may have set these for this process; Python starts without them.
   for (const char* name : {"OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LEHI_RESTARTED"}) {
     changes[name] = std::nullopt;
   }
@@ -39,7 +39,7 @@ TorchPeer::TorchPeer(const std::string& python, const std::string& script, const
   if (!line || !line->starts_with(ready)) {
     const std::string reason = process_.last_error();
     throw NoTorch(fmt::format("{} could not train with torch: {}", python,
-                              !reason.empty() ? reason : line.value_or("it ended without a word")));
+                              !reason.empty() ? reason : line.value_or("it ended without an error message")));
   }
   std::from_chars(line->data() + ready.size(), line->data() + line->size(), parameters_);
 }

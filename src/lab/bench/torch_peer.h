@@ -1,4 +1,4 @@
-// Training steps in plain PyTorch (bench/torch_steps.py), in a Python process that answers when it is asked.
+// Training steps in plain PyTorch (bench/torch_steps.py), in a Python process that runs steps on request.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lehi::bench {
 
-/// A Python without torch, or a script that failed: one sentence.
+/// Python has no torch or the script failed; what() is one sentence.
 class NoTorch : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -18,17 +18,17 @@ class NoTorch : public std::runtime_error {
 class TorchPeer {
  public:
   enum class Setup {
-    installed,  ///< as Debian's python3-torch comes: its own threads and BLAS kernel
-    tuned,      ///< all cores, and the BLAS kernel that lehi uses
+    installed,  ///< torch's default number of threads and BLAS kernel
+    tuned,      ///< all cores and the BLAS kernel that lehi uses
   };
 
-  /// Starts `python` on `script`, its text, for a model ("gpt2", "resnet", "mnist") and waits until it is ready.
+  /// Starts `python` with the source `script` for a model ("gpt2", "resnet" or "mnist") and waits until it is ready.
   /// Throws NoTorch.
   TorchPeer(const std::string& python, const std::string& script, const std::string& model, Setup setup);
 
   std::int64_t parameters() const { return parameters_; }
 
-  /// Seconds of one of so many steps, by its own clock. Throws NoTorch when it ends instead.
+  /// Runs `steps` steps and returns the mean seconds of one, by Python's clock. Throws NoTorch if the process ends.
   double seconds_of_steps(int steps);
 
  private:

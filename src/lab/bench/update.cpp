@@ -1,6 +1,6 @@
-// The weight update of 124 million float32 weights in GPT-2 small's shapes: the sweeps over all parameters alone, and
-// lehi::Optimizer with all that it does around them (norms, the search for numbers that are not finite). Rules with a
-// probe get one at every step, the dearer case.
+// The topic "update": the update of 124 million float32 weights in GPT-2 small's shapes, as kernel calls alone and as
+// steps of lehi::Optimizer, which also computes norms and checks for non-finite values. Optimizers with a probe use it
+// at every step, which is the most expensive case.
 #include "ops/update.h"
 
 #include <torch/optim/adamw.h>
@@ -24,7 +24,7 @@ using torch::Tensor;
 
 constexpr std::array updated_presets = {Preset::adamw, Preset::lehi, Preset::lehi_gn, Preset::sophia_g};
 
-// Weights with their g and s, each a view of one long tensor.
+// Weights with their g and s; each is a view of one long tensor.
 struct Arrays {
   Tensor w, g, s;
   Tensors weights, gradients, probes;
@@ -47,17 +47,17 @@ Arrays make_arrays(const std::vector<std::vector<std::int64_t>>& shapes) {
   return arrays;
 }
 
-Options updating(Preset which, double lr) {
+Options update_options(Preset which, double lr) {
   Options options = preset(which);
   options.recipe.schedule = {};  // a probe at every step
   options.group.lr = lr;
   return options;
 }
 
-// A network whose pull-back costs nothing: it delivers what is there.
-class Ready {
+// A network without cost: its backward pass delivers the given gradients and probes.
+class FreeNetwork {
  public:
-  explicit Ready(const Arrays& arrays) {
+  explicit FreeNetwork(const Arrays& arrays) {
     network_.predictions = torch::tensor({{0.1, 0.2, 0.3}}, torch::kFloat32);
     network_.pull_back = [&arrays](const Tensors& cotangents, const Differentiable::Deliver& deliver) {
       for (std::size_t i = 0; i < arrays.weights.size(); ++i) {
@@ -77,10 +77,10 @@ class Ready {
 };
 
 // The sweeps of a preset's tenth step, without an optimizer around them.
-class Sweeps {
+class UpdateKernels {
  public:
-  Sweeps(const Arrays& arrays, Preset which, double lr) {
-    const Options options = updating(which, lr);
+  UpdateKernels(const Arrays& arrays, Preset which, double lr) {
+    const Options options = update_options(which, lr);
     const StepCounts counts{.step = 10, .steps_covered = 10};
     coefficients_ = coefficients(
         {.recipe = options.recipe, .numbers = options.group, .counts = counts, .plan = plan_step(options.recipe, 10)});
@@ -103,7 +103,7 @@ class Sweeps {
   std::vector<ops::UpdateTensors> tensors_;
 };
 
-void give_gradients(const Arrays& arrays) {
+void set_gradients(const Arrays& arrays) {
   for (std::size_t i = 0; i < arrays.weights.size(); ++i) {
     Tensor weight = arrays.weights[i];
     weight.mutable_grad() = arrays.gradients[i];
@@ -117,37 +117,37 @@ std::unique_ptr<torch::optim::Optimizer> torch_adamw(const Arrays& arrays, doubl
       torch::optim::AdamWOptions(lr).betas({group.beta1, group.beta2}).eps(group.eps).weight_decay(group.weight_decay));
 }
 
-// torch's own contract: gradients are in .grad(), and the closure says what the loss was.
+// A step as torch defines it: the gradients are in .grad() and the closure returns the loss.
 void step_by_gradients(torch::optim::Optimizer& optimizer) {
   static const Tensor loss = torch::zeros({});
   optimizer.step([] { return loss; });
 }
 
-// The same numbers in memory that the fused sweep does not take, so that the optimizer turns to its plain version.
-Arrays scattered(const Arrays& arrays) {
+// The same weights with a stride that the fused kernel does not support, so that the optimizer uses the plain version.
+Arrays with_strided_weights(const Arrays& arrays) {
   Arrays copy = arrays;
   for (Tensor& weight : copy.weights) weight = torch::stack({weight, weight}, -1).select(-1, 0);
   return copy;
 }
 
-// Three steps of ours and of the plain version from the same weights; sizes that no vector length divides.
+// The difference of our update and the plain version after three steps. No vector length divides the sizes.
 double update_difference(Preset which) {
   constexpr double lr = 0.1;
   constexpr int steps = 3;
   const Arrays arrays = make_arrays({{100'003}, {257, 129}, {7}, {1}});
-  Arrays plain = scattered(arrays);
-  give_gradients(arrays);
-  give_gradients(plain);
+  Arrays plain = with_strided_weights(arrays);
+  set_gradients(arrays);
+  set_gradients(plain);
   Tensors before;
   for (const Tensor& weight : arrays.weights) before.push_back(weight.clone());
-  Optimizer ours(arrays.weights, updating(which, lr));
-  const Ready network(arrays);
-  const Ready plain_network(plain);
+  Optimizer ours(arrays.weights, update_options(which, lr));
+  const FreeNetwork network(arrays);
+  const FreeNetwork plain_network(plain);
   std::unique_ptr<torch::optim::Optimizer> theirs;
   if (which == Preset::adamw) {
     theirs = torch_adamw(plain, lr);
   } else {
-    theirs = std::make_unique<Optimizer>(plain.weights, updating(which, lr));
+    theirs = std::make_unique<Optimizer>(plain.weights, update_options(which, lr));
   }
   for (int i = 0; i < steps; ++i) {
     if (which == Preset::adamw) {
@@ -168,7 +168,7 @@ double update_difference(Preset which) {
 }
 
 std::string check_update_of(Session& session, Preset which) {
-  constexpr double tolerance = 1e-5;  // float32: a few units in the last place, of three changes that add up
+  constexpr double tolerance = 1e-5;  // float32: a few units in the last place in each of three steps
   return session.check(fmt::format("update/{}", name(which)), tolerance, [&] { return update_difference(which); });
 }
 
@@ -181,13 +181,13 @@ void check_update(Session& session) {
 void measure_update(Session& session) {
   constexpr double lr = 1e-6;
   const int rounds = session.rounds(9);
-  session.progress().say("124 million weights", 0);
+  session.progress().show("124 million weights", 0);
   std::vector<std::vector<std::int64_t>> shapes;
   for (const auto& parameter : model::gpt2_parameters({})) shapes.push_back(parameter.sizes);
   const Arrays arrays = make_arrays(shapes);
-  give_gradients(arrays);
+  set_gradients(arrays);
   const std::int64_t size = arrays.w.numel();
-  const Ready network(arrays);
+  const FreeNetwork network(arrays);
   {
     Tensor w = torch::zeros({size});
     Tensor m = torch::zeros({size});
@@ -195,11 +195,11 @@ void measure_update(Session& session) {
     double from = 0.1;
     for (const Preset which : updated_presets) {
       const std::string problem = check_update_of(session, which);
-      Optimizer optimizer(arrays.weights, updating(which, lr));
+      Optimizer optimizer(arrays.weights, update_options(which, lr));
       const bool probes = which != Preset::adamw;
       Contest contest;
-      const Sweeps sweeps(arrays, which, lr);
-      contest.add("sweep", [&] { sweeps.run(); });
+      const UpdateKernels update_kernels(arrays, which, lr);
+      contest.add("sweep", [&] { update_kernels.run(); });
       contest.add("step", [&] {
         if (probes) {
           network.step(optimizer);
@@ -211,7 +211,8 @@ void measure_update(Session& session) {
         stream_update(w.data_ptr<float>(), m.data_ptr<float>(), v.data_ptr<float>(), arrays.g.data_ptr<float>(),
                       probes ? arrays.s.data_ptr<float>() : nullptr, size);
       });
-      const auto times = contest.run(rounds, session.rounds_of(std::string(name(which)), rounds, from, from + 0.15));
+      const auto times =
+          contest.run(rounds, session.round_progress(std::string(name(which)), rounds, from, from + 0.15));
       session.add({fmt::format("update/{}", name(which)), times.ratio({{"sweep"}}, {{"stream"}}), "x stream",
                    at_most(1.25), problem});
       session.add({fmt::format("update/{}-with-norms", name(which)),
@@ -223,12 +224,12 @@ void measure_update(Session& session) {
     }
   }
   const std::string problem = check_update_of(session, Preset::adamw);
-  Optimizer ours(arrays.weights, updating(Preset::adamw, lr));
+  Optimizer ours(arrays.weights, update_options(Preset::adamw, lr));
   const auto theirs = torch_adamw(arrays, lr);
   Contest contest;
   contest.add("ours", [&] { step_by_gradients(ours); });
   contest.add("torch", [&] { step_by_gradients(*theirs); });
-  const auto times = contest.run(rounds, session.rounds_of("torch::optim::AdamW", rounds, 0.7, 1.0));
+  const auto times = contest.run(rounds, session.round_progress("torch::optim::AdamW", rounds, 0.7, 1.0));
   session.add({"update/torch-adamw", times.ratio({{"torch"}}, {{"ours"}}), "x ours", at_least(4), problem});
   session.add({"update/adamw-seconds", times.median_of("ours"), "s"});
 }

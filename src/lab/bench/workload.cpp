@@ -1,15 +1,13 @@
 #include "bench/workload.h"
 
-#include <torch/csrc/autograd/autograd.h>
-
 #include <algorithm>
 
 #include "bench/contest.h"
-#include "bench/plain_models.h"
+#include "bench/difference.h"
+#include "lehi/cross_entropy.h"
 #include "lehi/linear_cross_entropy.h"
 #include "model/mlp.h"
 #include "model/resnet.h"
-#include "runtime/message.h"
 
 namespace lehi::bench {
 
@@ -40,7 +38,7 @@ Workload mnist_workload(std::int64_t rows) {
   workload.inputs = torch::randn({rows, 784});
   workload.targets = torch::randint(0, 10, {rows}, torch::kInt64);
   workload.loss = std::make_shared<CrossEntropy>();
-  workload.steps_a_turn = 400;
+  workload.steps_per_turn = 400;
   return workload;
 }
 
@@ -49,7 +47,7 @@ void Workload::warm_up(Optimizer& optimizer) const {
   optimizer.step(network->forward(inputs.narrow(0, 0, rows), {}), *loss, targets.narrow(0, 0, rows));
 }
 
-Options still(Preset which) {
+Options frozen_options(Preset which) {
   Options options = preset(which);
   options.group.lr = 1e-7;
   return options;
@@ -77,74 +75,6 @@ double seconds_of_backward(const Workload& workload) {
     }
     forward.pull_back({cotangent}, ignore);
   });
-}
-
-namespace {
-
-// u, v and what both become at each parameter.
-struct PulledBack {
-  Tensors g, s;
-};
-
-PulledBack pulled_by_ours(const Workload& workload) {
-  const auto& parameters = workload.network->named_parameters().items();
-  PulledBack result{Tensors(parameters.size()), Tensors(parameters.size())};
-  const auto forward = workload.network->forward(workload.inputs, {});
-  const auto evaluation = workload.loss->evaluate(forward.predictions, workload.targets, {.probe = Probe::imitation});
-  const auto place_of = [&](const Tensor& parameter) {
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].value().is_same(parameter)) return i;
-    }
-    throw_invalid_argument("a parameter of {} has no name", workload.name);
-  };
-  const torch::NoGradGuard no_grad;
-  const auto add = [&](const Tensor& parameter, const Tensors& pulled) {
-    const std::size_t place = place_of(parameter);
-    const auto join = [](Tensor& sum, const Tensor& part) {
-      const Tensor dense = part.is_sparse() ? part.to_dense() : part.clone();
-      sum = sum.defined() ? sum + dense : dense;
-    };
-    join(result.g[place], pulled[0]);
-    join(result.s[place], pulled[1]);
-  };
-  forward.pull_back({evaluation.gradient, evaluation.probe}, add);
-  const auto own = workload.loss->parameters();
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    add(own[i], {evaluation.parameter_gradients[i], evaluation.parameter_probes[i]});
-  }
-  return result;
-}
-
-PulledBack pulled_by_autograd(const Workload& workload, const PlainModel& plain) {
-  const Tensor logits = plain.logits(workload.inputs);
-  const Tensor flat = logits.reshape({-1, logits.size(-1)});
-  const auto evaluation =
-      CrossEntropy().evaluate(flat.detach(), workload.targets.reshape({-1}), {.probe = Probe::imitation});
-  PulledBack result;
-  result.g = torch::autograd::grad({flat}, plain.parameters, {evaluation.gradient}, /*retain_graph=*/true);
-  result.s = torch::autograd::grad({flat}, plain.parameters, {evaluation.probe});
-  return result;
-}
-
-}  // namespace
-
-double workload_difference(const std::string& name) {
-  Workload workload;
-  PlainModel plain;
-  if (name == "gpt2") {
-    const model::Gpt2Shape shape{.vocabulary = 1003, .context = 64, .width = 768, .layers = 2, .heads = 12};
-    workload = gpt2_workload(shape, 2, 33);
-    plain = plain_gpt2(workload.network->named_parameters(), shape);
-  } else if (name == "resnet") {
-    workload = resnet_workload(3);
-    plain = plain_resnet(workload.network->named_parameters());
-  } else {
-    workload = mnist_workload(65);
-    plain = plain_mlp(workload.network->named_parameters());
-  }
-  const auto ours = pulled_by_ours(workload);
-  const auto theirs = pulled_by_autograd(workload, plain);
-  return std::max(largest_difference(ours.g, theirs.g), largest_difference(ours.s, theirs.s));
 }
 
 }  // namespace lehi::bench

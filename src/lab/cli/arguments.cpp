@@ -6,6 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
+
+#include "cli/help.h"
 
 namespace lehi::cli {
 namespace {
@@ -20,28 +23,35 @@ std::optional<double> finite_number(std::string_view text) {
 }  // namespace
 
 void parse_arguments(CLI::App& app, const Arguments& arguments) {
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // the order CLI11 takes from
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // the order CLI11 expects
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    throw HelpRequest(app.help() + "\n");
+    throw HelpRequest(help_text(app));
   } catch (const CLI::ParseError& error) {
-    throw UsageError(fmt::format("{} (`{} --help` shows the options)", error.what(), app.get_name()));
+    throw UsageError(fmt::format("{}; see `{} --help`", error.what(), app.get_name()));
   }
 }
 
-std::vector<double> parse_numbers(std::string_view option, std::string_view text) {
+std::vector<std::string_view> split_at_commas(std::string_view list) {
+  std::vector<std::string_view> pieces;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const auto end = std::min(list.find(',', begin), list.size());
+    pieces.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return pieces;
+}
+
+std::vector<double> parse_numbers(std::string_view option, std::string_view list) {
   std::vector<double> numbers;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const auto end = std::min(text.find(',', begin), text.size());
-    const auto piece = text.substr(begin, end - begin);
+  for (const auto piece : split_at_commas(list)) {
     const auto number = finite_number(piece);
     if (!number) {
       throw UsageError(fmt::format("{}: '{}' in '{}' is not a finite number; expected numbers separated by commas",
-                                   option, piece, text));
+                                   option, piece, list));
     }
     numbers.push_back(*number);
-    begin = end + 1;
   }
   return numbers;
 }
@@ -51,6 +61,15 @@ CLI::Validator finite() {
             return finite_number(text) ? std::string() : fmt::format("'{}' is not a finite number", text);
           },
           ""};
+}
+
+void check_all_different(const std::vector<std::string>& directories) {
+  std::set<std::string> seen;
+  for (const auto& directory : directories) {
+    if (!seen.insert(directory).second) {
+      throw UsageError(fmt::format("the directory {} is given twice; leave one out", directory));
+    }
+  }
 }
 
 }  // namespace lehi::cli

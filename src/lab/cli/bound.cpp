@@ -14,21 +14,23 @@ BoundConfig parse_bound(const Arguments& arguments) {
   BoundConfig config;
   auto& constants = config.constants;
   CLI::App app(
-      "Evaluates the bound of the paper's Theorem 3.2 on the mean squared gradient norm of a run of K steps, as "
-      "published, and says when it is vacuous.",
+      "Evaluate the convergence bound of the LEHI paper (Theorem 3.2): an upper bound on the mean squared gradient "
+      "norm over K steps. Report whether it is below the trivial bound.",
       "lehi bound");
-  const auto number = [&app](const char* name, double& value, const char* text) {
-    app.add_option(name, value, text)->capture_default_str()->check(finite());
+  const auto number = [&app](const char* flag, const char* placeholder, double& value, const char* text) {
+    app.add_option(flag, value, text)->type_name(placeholder)->capture_default_str()->check(finite());
   };
-  number("--lr", constants.lr, "learning rate a, above 0");
-  number("--beta1", constants.beta1, "decay of m, from 0 to below beta2");
-  number("--beta2", constants.beta2, "decay of v, below 1");
-  number("--eps", constants.eps, "above 0");
-  number("--dimension", constants.dimension, "number of weights d");
-  number("--gradient-bound", constants.gradient_bound, "M: |g_i| and |s_i| stay below sqrt(M^2 - eps)");
-  number("--lipschitz", constants.lipschitz, "L of the gradient");
-  number("--initial-gap", constants.initial_gap, "f(w_1) - inf f");
-  app.add_option("--steps", constants.steps, "K, more than 1/(1 - beta1)")->capture_default_str();
+  number("--lr", "RATE", constants.lr, "learning rate a; above 0");
+  number("--beta1", "B1", constants.beta1, "decay rate of m; at least 0 and below beta2");
+  number("--beta2", "B2", constants.beta2, "decay rate of v; below 1");
+  number("--eps", "EPS", constants.eps, "eps; above 0");
+  number("--dimension", "D", constants.dimension, "number of weights d");
+  number("--gradient-bound", "M", constants.gradient_bound, "M, where |g_i| and |s_i| stay below sqrt(M^2 - eps)");
+  number("--lipschitz", "L", constants.lipschitz, "Lipschitz constant L of the gradient");
+  number("--initial-gap", "GAP", constants.initial_gap, "f(w_1) - inf f");
+  app.add_option("--steps", constants.steps, "number of steps K; above 1/(1 - beta1)")
+      ->type_name("K")
+      ->capture_default_str();
   app.add_flag("--json", config.json, "print one JSON document");
   app.footer(
       "Examples:\n"
@@ -68,12 +70,12 @@ int run_bound(const BoundConfig& config, std::ostream& out, std::ostream& /*err*
   const auto line = [&out](std::string_view name, double value, std::string_view meaning) {
     out << fmt::format("{:<8} {:<14} {}\n", name, short_number(value), meaning);
   };
-  line("bound", result.value, "on the mean squared gradient norm at a random iterate");
-  line("  gap", result.gap_term, "from the distance to go; falls as 1/K");
-  line("  log", result.log_term, "from the start of v; falls as 1/K");
-  line("  drift", result.drift_term, "stays however long the run");
-  line("trivial", result.trivial, "d M^2, which holds without any theorem");
-  out << (result.vacuous ? "Vacuous: the bound is not below the trivial one, so it says nothing.\n"
+  line("bound", result.value, "upper bound on the mean squared gradient norm at a random iterate");
+  line("  gap", result.gap_term, "initial gap; falls as 1/K");
+  line("  log", result.log_term, "initial value of v; falls as 1/K");
+  line("  drift", result.drift_term, "independent of K");
+  line("trivial", result.trivial, "d M^2, the trivial bound");
+  out << (result.vacuous ? "Vacuous: the bound is not below the trivial one.\n"
                          : "Not vacuous: the bound is below the trivial one.\n")
       << bound_caveat() << '\n';
   return done;

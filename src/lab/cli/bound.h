@@ -1,4 +1,4 @@
-// `lehi bound`: the published convergence bound as a number, with its terms, whether it says anything, and its caveat.
+// `lehi bound`: evaluates the published convergence bound and its terms.
 #pragma once
 
 #include <iosfwd>

@@ -1,7 +1,9 @@
-// What a subcommand is: parse(arguments) -> Config, pure and tested, and run(Config, out, err) -> exit code.
-// Results go to `out`, progress and diagnostics to `err`. The table in commands.cpp lists them all.
+// A subcommand is a pair of functions: parse(arguments) -> Config, without side effects, and
+// run(Config, out, err) -> exit code. Results are written to `out`, progress and messages to `err`.
+// The table of subcommands is in commands.cpp, the dispatch in program.cpp.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <stdexcept>
 #include <string>
@@ -10,7 +12,7 @@
 
 namespace lehi::cli {
 
-/// Exit codes of the program; a signal after a checkpoint adds 128 to its number (130, 143).
+/// Exit codes of the program. A command that a signal stopped exits with 128 plus the signal's number (130, 143).
 enum ExitCode : int { done = 0, internal_error = 1, usage_error = 2, bad_input = 3, diverged = 4 };
 
 /// A mistake on the command line: exit code 2.
@@ -19,7 +21,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Data, configuration or checkpoint that can't be used: exit code 3.
+/// Unusable data, configuration or checkpoint: exit code 3.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,19 +29,23 @@ class InputError : public std::runtime_error {
 
 using Arguments = std::vector<std::string>;
 
+enum class CommandGroup : std::uint8_t { training, optimizers, files, machine };
+
 struct Command {
+  CommandGroup group = CommandGroup::training;
   std::string_view name;
-  std::string_view summary;                                                       ///< one line of `lehi --help`
-  int (*main)(const Arguments& arguments, std::ostream& out, std::ostream& err);  ///< arguments after the name
+  std::string_view summary;  ///< one line of `lehi --help`
+  /// `arguments` without the command's name.
+  int (*main)(const Arguments& arguments, std::ostream& out, std::ostream& err) = nullptr;
 };
 
 /// All subcommands, in the order of the help text.
 const std::vector<Command>& commands();
 
-/// The whole program but for main(): dispatches, turns exceptions into one sentence on `err` and an exit code.
+/// Runs the program with these arguments. An exception becomes one sentence on `err` and an exit code.
 int run_program(const Arguments& arguments, std::ostream& out, std::ostream& err);
 
-/// From now on std::terminate, which an exception in a thread leads to, is one sentence and exit code 1 too.
-void say_why_at_termination();
+/// Makes std::terminate (for example after an exception in a thread) print one sentence and exit with code 1.
+void install_terminate_handler();
 
 }  // namespace lehi::cli

@@ -22,7 +22,7 @@ std::string plain_number(double value, int digits, const char* unit = "") {
   return std::isfinite(value) ? fmt::format("{:.{}f}{}", value, digits, unit) : "-";
 }
 
-// "0.2421 ± 0.0031", or which seeds were lost.
+// "0.2421 ± 0.0031", or how many seeds diverged.
 std::string final_text(const study::Comparison& comparison, const study::ComparisonRow& row) {
   if (row.final.count == 0) return "-";
   if (row.diverged > 0) return fmt::format("diverged {}/{}", row.diverged, row.final.count);
@@ -65,11 +65,10 @@ StudyConfig parse_compare(const Arguments& arguments) {
   flags.optimizers = "lehi,lehibrid,lehi-gn,adam,adamw,sophia-g";
   flags.seeds = "0,1,2";
   CLI::App app(
-      "Trains several optimizers on one task with the same budget and seeds, each at its preset learning rate, and "
-      "shows one table.",
+      "Train several optimizers on one task with the same budget and seeds, each at the learning rate of its preset, "
+      "and print one table.",
       "lehi compare");
-  app.add_option("task", task,
-                 "a name of `lehi list tasks`, csv:FILE with --target, or text:FILE; not needed with --resume");
+  app.add_option("TASK", task, std::string(task_help) + "; not needed with --resume");
   add_study_flags(app, flags);
   app.add_flag("--json", json, "print one JSON document instead of the table");
   app.footer(

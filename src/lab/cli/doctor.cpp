@@ -17,7 +17,7 @@
 namespace lehi::cli {
 namespace {
 
-// "OpenMP", "native thread pool", ... as LibTorch itself reports it.
+// "OpenMP", "native thread pool", ... as LibTorch reports it.
 std::string parallel_backend() {
   constexpr std::string_view label = "ATen parallel backend: ";
   const auto info = at::get_parallel_info();
@@ -37,8 +37,7 @@ std::vector<std::string> warnings(const runtime::Host& host) {
   }
   if (host.torch_threads > host.cores) {
     sentences.push_back(
-        fmt::format("LibTorch uses {} threads on {} cores, which slows every step: set OMP_NUM_THREADS "
-                    "to {} or less.",
+        fmt::format("LibTorch uses {} threads on {} cores, which slows every step: set OMP_NUM_THREADS to {} or less.",
                     host.torch_threads, host.cores, host.cores));
   }
   return sentences;
@@ -48,10 +47,15 @@ std::vector<std::string> warnings(const runtime::Host& host) {
 
 DoctorConfig parse_doctor(const Arguments& arguments) {
   DoctorConfig config;
-  CLI::App app("Describes this machine as lehi uses it and measures matrix products and memory (a few seconds).",
-               "lehi doctor");
+  CLI::App app(
+      "Describe this machine (processor, threads, BLAS kernel), measure matrix products and memory bandwidth, and warn "
+      "about settings that slow it down. Takes a few seconds.",
+      "lehi doctor");
   app.add_flag("--json", config.json, "print one JSON document");
-  app.footer("Examples:\n  lehi doctor\n  lehi doctor --json");
+  app.footer(
+      "Examples:\n"
+      "  lehi doctor\n"
+      "  lehi doctor --json");
   parse_arguments(app, arguments);
   return config;
 }
@@ -60,7 +64,7 @@ int run_doctor(const DoctorConfig& config, std::ostream& out, std::ostream& err)
   const auto host = runtime::describe_host();
   const bool show_progress = is_terminal(err);
   const auto speed = base::measure_speed([&](std::string_view what) {
-    if (show_progress) err << "measuring: " << what << std::endl;  // NOLINT(performance-avoid-endl): seen at once
+    if (show_progress) err << "measuring: " << what << '\n' << std::flush;
   });
   const auto sentences = warnings(host);
   if (config.json) {

@@ -1,4 +1,4 @@
-// `lehi doctor`: what this machine gives, measured, and what to do where it could give more.
+// `lehi doctor`: describes this machine, measures its speed and advises on settings that slow it down.
 #pragma once
 
 #include <iosfwd>

@@ -31,13 +31,13 @@ EvalJson to_json(const train::Scores& scores, std::int64_t rows) {
   return result;
 }
 
-// A line now and then where it takes long.
+// Prints a line every five seconds.
 std::function<void(std::int64_t)> progress_of(const std::string& name, std::int64_t rows, std::ostream& err) {
   const auto start = std::chrono::steady_clock::now();
-  return [name, rows, &err, start, said = 0.0](std::int64_t done) mutable {
+  return [name, rows, &err, start, printed = 0.0](std::int64_t done) mutable {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (seconds < said + 5.0 || done == rows) return;
-    said = seconds;
+    if (seconds < printed + 5.0 || done == rows) return;
+    printed = seconds;
     const double left = seconds * static_cast<double>(rows - done) / static_cast<double>(done);
     err << fmt::format("lehi: {}: {} of {} rows, about {} left\n", name, done, rows, base::duration_text(left));
   };
@@ -48,23 +48,25 @@ std::function<void(std::int64_t)> progress_of(const std::string& name, std::int6
 EvalConfig parse_eval(const Arguments& arguments) {
   EvalConfig config;
   RunFlags flags;
-  CLI::App app("Loss and perplexity (or accuracy) of given weights on a task.", "lehi eval");
-  app.add_option("task", flags.task, "a name of `lehi list tasks`, csv:FILE or text:FILE")->required();
+  CLI::App app("Evaluate model weights on a task: loss, and perplexity or accuracy.", "lehi eval");
+  app.add_option("TASK", flags.task, std::string(task_help))->required();
   app.add_option("--weights", config.weights,
-                 "safetensors (a file, its index or a folder), llm.c's .bin, or a checkpoint's folder of a run")
+                 "safetensors (a file, an index file or a directory), llm.c's .bin file, or the directory of a run's "
+                 "checkpoint")
+      ->type_name("PATH")
       ->required();
   add_task_flags(app, flags);
   app.add_flag("--json", config.json, "print one JSON document");
   app.footer(
       "Examples:\n"
       "  lehi eval ptb --preset small --weights runs/a/checkpoints/step-000000300\n"
-      "  lehi eval text:book.txt --weights gpt2/          a folder of Hugging Face's: its config.json tells the model\n"
+      "  lehi eval text:book.txt --weights gpt2/    # Hugging Face: the model is taken from config.json\n"
       "  lehi eval ptb --weights gpt2_124M.bin --set text.block=1024");
   parse_arguments(app, arguments);
   config.data_dir = flags.data_dir;
   auto request = config_request(flags);
-  const auto told = train::weight_settings(config.weights);
-  request.settings.insert(request.settings.begin(), told.begin(), told.end());
+  const auto of_weights = train::weight_settings(config.weights);
+  request.settings.insert(request.settings.begin(), of_weights.begin(), of_weights.end());
   config.run = train::resolve(request);
   return config;
 }
@@ -78,7 +80,7 @@ int run_eval(const EvalConfig& config, std::ostream& out, std::ostream& err) {
   const auto loss = train::loss_of(data.prediction, *model, config.run.model.chunk);
 
   const auto parameters = parameter_count(*model);
-  train::set_threads(config.run, parameters);  // as the run did: the same sums in the same order
+  train::set_threads(config.run, parameters);  // the run's number of threads: sums are then taken in the same order
   EvalJson document = {
       {"schema", 1}, {"task", config.run.task}, {"weights", config.weights}, {"parameters", parameters}};
   std::vector<std::vector<std::string>> rows = {{"part", "rows", "loss"}};

@@ -1,4 +1,4 @@
-// `lehi eval TASK --weights FILE`: how well given weights do on a task.
+// `lehi eval TASK --weights FILE`: evaluates model weights on a task.
 #pragma once
 
 #include <iosfwd>

@@ -9,7 +9,7 @@
 
 #include "cli/arguments.h"
 #include "cli/loss_table.h"
-#include "cli/optimizer_flags.h"
+#include "cli/optimizer_description.h"
 #include "cli/table.h"
 #include "data/catalogue.h"
 #include "data/find_files.h"
@@ -25,7 +25,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
 
-// What one kind of thing looks like to a program and to a person.
+// The entries as JSON and as rows of a table.
 struct Listing {
   Json json = Json::array();
   Rows rows;  ///< the first is the header
@@ -69,15 +69,15 @@ Listing list_losses() {
 std::string_view meaning(Probe probe) {
   switch (probe) {
     case Probe::gradient:
-      return "v = u = dl/dp: what Adam squares; costs no second pull-back";
+      return "v = u = dl/dp, as in Adam; needs no second backward pass";
     case Probe::imitation:
       return "v = dz/dp, the gradient of the paper's auxiliary loss, whose square imitates d2l/dp2";
     case Probe::diagonal:
-      return "v_i = sqrt(|d2l/dp_i^2|): the paper's derivation, cross terms dropped";
+      return "v_i = sqrt(|d2l/dp_i^2|), the paper's derivation without cross terms";
     case Probe::gauss_newton:
-      return "v = L r, L L^T = d2l/dp2, random signs r: E[v v^T] = d2l/dp2 exactly";
+      return "v = L r with L L^T = d2l/dp2 and random signs r: E[v v^T] = d2l/dp2 exactly";
     case Probe::sampled_label:
-      return "v = dl/dp at a label drawn from the model (Sophia-G): E[v v^T] is the Fisher matrix";
+      return "v = dl/dp at a label sampled from the model, as in Sophia-G: E[v v^T] is the Fisher matrix";
   }
   return "";
 }
@@ -92,13 +92,13 @@ Listing list_probes() {
   return listing;
 }
 
-// What a task's data decides of the model, known without the data.
+// The sizes of inputs and outputs, which are known without the task's data.
 train::TaskSize size_of(const train::RunConfig& config, const data::TaskFiles& task) {
   if (!train::is_text_task(config.task)) return {task.inputs, task.outputs};
   return {0, text::vocabulary_size(text::tokenizer_named(config.text.tokenizer))};
 }
 
-bool is_there(const data::TaskFiles& task) {
+bool is_present(const data::TaskFiles& task) {
   const auto places = data::search(task, "");
   return std::any_of(places.begin(), places.end(), [](const auto& place) { return place.complete(); });
 }
@@ -116,9 +116,9 @@ Listing list_tasks() {
       const auto size = size_of(config, task);
       const auto parameters = model::parameter_count(train::model_parameters(config, size));
       const auto model = train::describe_model(config, size);
-      // A trial may train on another text than the task's own.
+      // A small preset may train on another text than the task's own.
       const auto& files = config.text.corpus.empty() ? task : data::task_files(config.text.corpus);
-      const std::string state = is_there(files) ? "present" : "missing";
+      const std::string state = is_present(files) ? "present" : "missing";
       listing.json.push_back({{"name", name},
                               {"preset", preset},
                               {"model", model},
@@ -142,12 +142,15 @@ Listing list_tasks() {
 
 ListConfig parse_list(const Arguments& arguments) {
   ListConfig config;
-  CLI::App app("Lists what the other commands know by name.", "lehi list");
-  app.add_option("what", config.what, "tasks, optimizers, losses or probes")
+  CLI::App app("List the tasks, optimizers, losses or probes that the other commands accept.", "lehi list");
+  app.add_option("WHAT", config.what, "tasks, optimizers, losses or probes")
       ->required()
       ->check(CLI::IsMember({"tasks", "optimizers", "losses", "probes"}));
   app.add_flag("--json", config.json, "print a JSON list of objects");
-  app.footer("Examples:\n  lehi list optimizers\n  lehi list losses --json");
+  app.footer(
+      "Examples:\n"
+      "  lehi list optimizers\n"
+      "  lehi list losses --json");
   parse_arguments(app, arguments);
   return config;
 }

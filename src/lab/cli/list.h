@@ -1,4 +1,4 @@
-// `lehi list`: the optimizers, losses and probes by name, with what they are made of.
+// `lehi list`: lists the tasks, optimizers, losses or probes with their properties.
 #pragma once
 
 #include <iosfwd>
@@ -9,7 +9,7 @@
 namespace lehi::cli {
 
 struct ListConfig {
-  std::string what;  ///< "optimizers", "losses" or "probes"
+  std::string what;  ///< "tasks", "optimizers", "losses" or "probes"
   bool json = false;
 };
 

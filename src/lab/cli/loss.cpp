@@ -18,7 +18,7 @@ std::vector<double> numbers(const torch::Tensor& tensor) {
   return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
 }
 
-// One row. A single target of cross-entropy is a class index; everything else has the predictions' shape.
+// One row. A single target of cross-entropy is a class index; other targets have the predictions' shape.
 torch::Tensor target_tensor(const LossConfig& config, torch::ScalarType dtype) {
   if (config.loss != "cross-entropy" || config.target.size() != 1) {
     return torch::tensor(config.target, dtype).unsqueeze(0);
@@ -26,8 +26,8 @@ torch::Tensor target_tensor(const LossConfig& config, torch::ScalarType dtype) {
   const double index = config.target[0];
   if (index != std::floor(index) || std::abs(index) > 1e15) {
     throw UsageError(
-        fmt::format("--target: {} is not a class index; expected a whole number, or as many probabilities as "
-                    "predictions, separated by commas",
+        fmt::format("--target: {} is not a class index; expected a whole number, or one probability per prediction, "
+                    "separated by commas",
                     index));
   }
   return torch::tensor({static_cast<std::int64_t>(index)});
@@ -42,22 +42,29 @@ LossConfig parse_loss(const Arguments& arguments) {
   std::string probe = "imitation";
   std::string dtype = "float64";
   CLI::App app(
-      "Evaluates a loss on one row of predictions p: value, u = dl/dp, the probe vector v and the true second "
-      "derivatives d2l/dp_i^2, side by side.",
+      "Evaluate a loss at one row of predictions p. Print its value, the gradient u = dl/dp, the probe vector v and "
+      "the second derivatives d2l/dp_i^2.",
       "lehi loss");
-  app.add_option("name", config.loss, "a name of `lehi list losses`")->required();
-  app.add_option("--predictions", predictions, "numbers separated by commas")->required();
-  app.add_option("--target", target, "as many numbers; for cross-entropy a class index, or probabilities")->required();
-  app.add_option("--probe", probe, "a name of `lehi list probes`")->capture_default_str();
-  app.add_option("--seed", config.seed, "of a random probe")->capture_default_str();
-  app.add_option("--dtype", dtype, "precision")->capture_default_str()->check(CLI::IsMember({"float64", "float32"}));
-  const auto number = [&app](const char* name, std::optional<double>& value, const char* text) {
-    app.add_option(name, value, text)->check(finite());
+  app.add_option("LOSS", config.loss, "a loss from `lehi list losses`")->required();
+  app.add_option("--predictions", predictions, "the predictions, separated by commas")->type_name("P,...")->required();
+  app.add_option("--target", target,
+                 "one number per prediction, separated by commas; for cross-entropy a class index or probabilities")
+      ->type_name("Y,...")
+      ->required();
+  app.add_option("--probe", probe, "a probe from `lehi list probes`")->type_name("PROBE")->capture_default_str();
+  app.add_option("--seed", config.seed, "seed of a random probe")->type_name("N")->capture_default_str();
+  app.add_option("--dtype", dtype, "precision: float64 or float32")
+      ->type_name("TYPE")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"float64", "float32"}));
+  const auto number = [&app](const char* flag, std::optional<double>& value, const char* text) {
+    app.add_option(flag, value, text)->type_name("X")->check(finite());
   };
-  number("--delta", config.numbers.delta, "huber: where the loss becomes linear");
-  number("--gamma", config.numbers.gamma, "focal: exponent");
-  number("--alpha", config.numbers.alpha, "focal: weight of target 1");
-  number("--label-smoothing", config.numbers.label_smoothing, "cross-entropy: share spread over all classes");
+  number("--delta", config.numbers.delta, "huber: error beyond which the loss is linear [default: 1]");
+  number("--gamma", config.numbers.gamma, "focal: exponent [default: 2]");
+  number("--alpha", config.numbers.alpha, "focal: weight of target 1 [default: 0.25]");
+  number("--label-smoothing", config.numbers.label_smoothing,
+         "cross-entropy: part of the target spread over all classes [default: 0]");
   app.add_flag("--json", config.json, "print one JSON document");
   app.footer(
       "Examples:\n"

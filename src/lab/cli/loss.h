@@ -1,4 +1,4 @@
-// `lehi loss`: what a loss says of one row of predictions: value, gradient u, probe v and second derivatives.
+// `lehi loss`: evaluates a loss at one row of predictions: value, gradient u, probe v and second derivatives.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace lehi::cli {
 struct LossConfig {
   std::string loss;
   std::vector<double> predictions;
-  std::vector<double> target;  ///< as many as predictions or, for cross-entropy, one class index
+  std::vector<double> target;  ///< one number per prediction or, for cross-entropy, one class index
   LossNumbers numbers;
   Probe probe = Probe::imitation;
   std::uint64_t seed = 0;  ///< of a random probe

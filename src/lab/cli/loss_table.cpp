@@ -33,10 +33,12 @@ const std::vector<LossEntry>& loss_table() {
   static const std::vector<LossEntry> table = {
       {"mse", "half the squared error, 1/2 |p - y|^2", plain<MeanSquaredError>, ""},
       {"bce", "binary cross-entropy with logits; targets in [0, 1]", plain<BinaryCrossEntropy>, ""},
-      {"cross-entropy", "softmax cross-entropy; target a class or probabilities", cross_entropy, "label-smoothing"},
-      {"huber", "quadratic up to delta, linear beyond", huber, "delta"},
-      {"log-cosh", "log cosh of the error, a smooth Huber", plain<LogCosh>, ""},
-      {"poisson-nll", "Poisson likelihood with log-rate predictions; targets >= 0", plain<PoissonNll>, ""},
+      {"cross-entropy", "softmax cross-entropy; targets are class indices or probabilities", cross_entropy,
+       "label-smoothing"},
+      {"huber", "quadratic up to an error of delta, linear beyond", huber, "delta"},
+      {"log-cosh", "log cosh of the error, a smooth Huber loss", plain<LogCosh>, ""},
+      {"poisson-nll", "Poisson negative log-likelihood; predictions are log rates, targets >= 0", plain<PoissonNll>,
+       ""},
       {"squared-hinge", "squared hinge; targets -1 or 1", plain<SquaredHinge>, ""},
       {"focal", "sigmoid focal loss; targets 0 or 1", focal, "gamma alpha"},
   };
@@ -53,7 +55,7 @@ std::unique_ptr<Loss> make_loss(std::string_view name, const LossNumbers& number
                                                      {"label-smoothing", numbers.label_smoothing.has_value()}};
   for (const auto& [number, is_given] : given) {
     if (is_given && entry.numbers.find(number) == std::string_view::npos) {
-      throw_invalid_argument("the loss {} has no {}: leave --{} out", name, number, number);
+      throw_invalid_argument("the loss {} has no {}; leave out --{}", name, number, number);
     }
   }
   return entry.make(numbers);

@@ -1,4 +1,4 @@
-// The losses by the names of the command line, with the numbers that some of them take.
+// The losses by their names on the command line, with the parameters that some of them have.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace lehi::cli {
 
-/// Unset numbers take the loss's default; one that the loss does not have is refused.
+/// Unset numbers take the loss's default.
 struct LossNumbers {
   std::optional<double> delta;            ///< huber
   std::optional<double> gamma;            ///< focal
@@ -23,12 +23,12 @@ struct LossEntry {
   std::string_view name;
   std::string_view summary;
   std::unique_ptr<Loss> (*make)(const LossNumbers& numbers);
-  std::string_view numbers;  ///< the LossNumbers that it has, by the names of the flags, separated by spaces
+  std::string_view numbers;  ///< its LossNumbers as flags without dashes, separated by spaces
 };
 
 const std::vector<LossEntry>& loss_table();
 
-/// Throws std::invalid_argument for an unknown name (listing the known ones) and for numbers that are not this loss's.
+/// Throws std::invalid_argument for an unknown name and for a number that this loss does not have.
 std::unique_ptr<Loss> make_loss(std::string_view name, const LossNumbers& numbers = {});
 
 }  // namespace lehi::cli

@@ -1,33 +1,32 @@
 #include "cli/optimizer_flags.h"
 
-#include <fmt/format.h>
-
 #include "cli/arguments.h"
 
 namespace lehi::cli {
 
 void add_optimizer_flags(CLI::App& app, OptimizerFlags& flags) {
-  const auto number = [&app](const char* name, std::optional<double>& value, const char* text) {
-    app.add_option(name, value, text)->check(finite())->group("Optimizer");
+  const auto add = [&app](const char* flag, const char* placeholder, auto& value, const char* text) {
+    return app.add_option(flag, value, text)->type_name(placeholder)->group(optimizer_group);
   };
-  app.add_option("--optimizer", flags.optimizer, "a name of `lehi list optimizers`")
-      ->capture_default_str()
-      ->group("Optimizer");
-  number("--lr", flags.lr, "learning rate");
-  number("--beta1", flags.beta1, "decay of the momentum m");
-  number("--beta2", flags.beta2, "decay of the kept curvature v");
-  number("--eps", flags.eps, "smallest scale that the step divides by");
-  number("--weight-decay", flags.weight_decay, "decoupled weight decay");
-  number("--momentum", flags.momentum, "momentum of sgd and rmsprop");
-  app.add_flag("--nesterov", flags.nesterov, "Nesterov's momentum (sgd)")->group("Optimizer");
-  number("--rho", flags.rho, "clipping constant of sophia-g");
-  number("--clip-norm", flags.clip_norm, "largest 2-norm of the gradient");
-  app.add_option("--probe", flags.probe, "another probe than the optimizer's own")->group("Optimizer");
-  app.add_option("--scale", flags.scale, "sqrt-n or mean")->group("Optimizer");
-  app.add_option("--mix", flags.mix, "none, sum or max of probe and gradient")->group("Optimizer");
-  app.add_option("--refresh-every", flags.refresh_every, "steps between two probes")->group("Optimizer");
-  app.add_option("--dense", flags.dense, "first steps that all have a probe")->group("Optimizer");
-  app.add_option("--seed", flags.seed, "of the random probes")->capture_default_str()->group("Optimizer");
+  const auto number = [&add](const char* flag, const char* placeholder, std::optional<double>& value,
+                             const char* text) { add(flag, placeholder, value, text)->check(finite()); };
+  add("--optimizer", "NAME", flags.optimizer, "an optimizer from `lehi list optimizers`")->capture_default_str();
+  number("--lr", "RATE", flags.lr, "learning rate");
+  number("--beta1", "B1", flags.beta1, "decay rate of the momentum m");
+  number("--beta2", "B2", flags.beta2, "decay rate of the accumulated curvature v");
+  number("--eps", "EPS", flags.eps, "smallest scale that a step is divided by");
+  number("--weight-decay", "W", flags.weight_decay, "decoupled weight decay");
+  number("--momentum", "M", flags.momentum, "sgd, rmsprop: momentum");
+  app.add_flag("--nesterov", flags.nesterov, "sgd: Nesterov momentum")->group(optimizer_group);
+  number("--rho", "RHO", flags.rho, "sophia-g: clipping constant");
+  number("--clip-norm", "X", flags.clip_norm, "clip the gradient to this global 2-norm");
+  add("--probe", "PROBE", flags.probe, "a probe from `lehi list probes`");
+  add("--scale", "SCALE", flags.scale, "scale of the probe: sqrt-n or mean");
+  add("--mix", "MIX", flags.mix,
+      "what v accumulates: none (the probe only), or the sum or max of squared probe and gradient");
+  add("--refresh-every", "N", flags.refresh_every, "steps between two probes");
+  add("--dense", "N", flags.dense, "number of first steps that all use a probe");
+  add("--seed", "N", flags.seed, "seed of the random probes")->capture_default_str();
 }
 
 Options resolve(const OptimizerFlags& flags) {
@@ -51,40 +50,6 @@ Options resolve(const OptimizerFlags& flags) {
   options.seed = flags.seed;
   check(options);
   return options;
-}
-
-std::string describe_schedule(const Schedule& schedule) {
-  auto text = schedule.every == 1 ? std::string("every step") : fmt::format("every {} steps", schedule.every);
-  if (schedule.dense > 0) text += fmt::format(" after {} dense ones", schedule.dense);
-  if (schedule.alternate) text += ", alternating with gradient";
-  return text;
-}
-
-nlohmann::ordered_json recipe_json(const Recipe& recipe) {
-  return {
-      {"probe", name(recipe.probe)},
-      {"schedule",
-       {{"every", recipe.schedule.every}, {"dense", recipe.schedule.dense}, {"alternate", recipe.schedule.alternate}}},
-      {"accumulator", name(recipe.accumulator)},
-      {"mix", name(recipe.mix)},
-      {"rule", name(recipe.rule)},
-      {"scale", name(recipe.scale)},
-  };
-}
-
-nlohmann::ordered_json numbers_json(const GroupOptions& options) {
-  return {
-      {"lr", options.lr},
-      {"beta1", options.beta1},
-      {"beta2", options.beta2},
-      {"eps", options.eps},
-      {"weight_decay", options.weight_decay},
-      {"momentum", options.momentum},
-      {"dampening", options.dampening},
-      {"nesterov", options.nesterov},
-      {"momentum_decay", options.momentum_decay},
-      {"rho", options.rho},
-  };
 }
 
 }  // namespace lehi::cli

@@ -1,10 +1,8 @@
-// The flags that choose an optimizer and change its numbers, for every command that runs one; and how its parts are
-// told.
+// The flags that choose an optimizer and override its numbers.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -12,7 +10,7 @@
 
 namespace lehi::cli {
 
-/// What the user gave; unset numbers take the preset's.
+/// Unset values are taken from the preset.
 struct OptimizerFlags {
   std::string optimizer = "lehi";
   std::optional<double> lr;
@@ -34,16 +32,10 @@ struct OptimizerFlags {
 
 void add_optimizer_flags(CLI::App& app, OptimizerFlags& flags);
 
-/// The preset with the user's changes, checked. Throws std::invalid_argument.
+/// The title of these flags in the help text.
+inline constexpr const char* optimizer_group = "Optimizer (defaults: those of `lehi list optimizers`)";
+
+/// The preset with the flags' values. Throws std::invalid_argument for a value out of range.
 Options resolve(const OptimizerFlags& flags);
-
-/// "every step", "every step, alternating with gradient", "every 10 steps after 200 dense ones".
-std::string describe_schedule(const Schedule& schedule);
-
-/// Probe, schedule, accumulator, mix, rule and scale by name.
-nlohmann::ordered_json recipe_json(const Recipe& recipe);
-
-/// lr, beta1, beta2, eps, ...
-nlohmann::ordered_json numbers_json(const GroupOptions& options);
 
 }  // namespace lehi::cli

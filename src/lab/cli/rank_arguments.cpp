@@ -4,9 +4,9 @@
 
 namespace lehi::cli {
 
-void refuse_nproc_under_launcher(int processes) {
+void check_nproc(int processes) {
   if (processes > 1 && distributed::launch_of_process()) {
-    throw UsageError("--nproc starts ranks itself: leave it out under torchrun, mpirun or srun.");
+    throw UsageError("--nproc starts its own ranks; leave it out under torchrun, mpirun or srun");
   }
 }
 
@@ -15,7 +15,7 @@ std::vector<std::string> rank_arguments(const std::string& command, const Argume
   for (auto given = arguments.begin(); given != arguments.end(); ++given) {
     if (given->starts_with("--nproc=")) continue;
     if (*given == "--nproc") {
-      ++given;  // its number
+      ++given;  // skip its value
       continue;
     }
     result.push_back(*given);

@@ -1,4 +1,4 @@
-// What commands with --nproc share.
+// Helpers of commands with --nproc.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace lehi::cli {
 
-/// --nproc starts ranks, so it makes no sense for one that a launcher has started. Throws UsageError.
-void refuse_nproc_under_launcher(int processes);
+/// Throws UsageError when a launcher (torchrun, mpirun, srun) has started this process and --nproc would start more.
+void check_nproc(int processes);
 
-/// The command line of a rank: that of its parent without --nproc.
+/// The command line of a rank: its parent's without --nproc.
 std::vector<std::string> rank_arguments(const std::string& command, const Arguments& arguments);
 
 }  // namespace lehi::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <ostream>
-#include <set>
 
 #include "cli/arguments.h"
 #include "files/files.h"
@@ -16,7 +15,7 @@
 namespace lehi::cli {
 namespace {
 
-// Of the studies that can be read; those that can't are named on standard error.
+// The readable studies; prints a warning for each of the others.
 report::Studies studies_of(const std::vector<std::string>& directories, std::ostream& err) {
   auto studies = report::read_studies(directories);
   for (const auto& problem : studies.problems) err << "lehi: warning: " << problem << '\n';
@@ -39,16 +38,18 @@ ReportConfig parse_report(const Arguments& arguments) {
   config.arguments = arguments;
   config.title = "Studies";
   CLI::App app(
-      "Shows what studies found: optimizers compared over seeds, learning rates beside the paper's, curves, stability "
-      "and cost. Without an option it prints the tables and writes the page as report.html into the first directory.",
+      "Write a report of studies: optimizers compared over seeds, learning rates beside the paper's, curves, stability "
+      "and cost. Without an output option, print the tables and write the web page to report.html in the first "
+      "directory.",
       "lehi report");
-  app.add_option("directories", config.directories, "directories that `lehi compare` or `lehi sweep` left")->required();
-  app.add_option("--out", config.html, "write the page, one HTML file that needs no network, to this file");
-  app.add_option("--markdown", config.markdown, "write the tables as a Markdown file");
-  app.add_option("--latex", config.latex, "write the tables as a LaTeX file for \\input (package booktabs)");
-  app.add_option("--csv", config.csv, "write every run as a row of a CSV file");
-  app.add_option("--svg", config.svg, "write the figures as SVG files into this directory");
-  app.add_option("--title", config.title, "the report's heading")->capture_default_str();
+  app.add_option("DIR", config.directories, "directories written by `lehi compare` or `lehi sweep`")->required();
+  app.add_option("--out", config.html, "write the web page to one self-contained HTML file")->type_name("FILE");
+  app.add_option("--markdown", config.markdown, "write the tables as Markdown")->type_name("FILE");
+  app.add_option("--latex", config.latex, "write the tables as LaTeX for \\input (package booktabs)")
+      ->type_name("FILE");
+  app.add_option("--csv", config.csv, "write one row per run as CSV")->type_name("FILE");
+  app.add_option("--svg", config.svg, "write the figures as SVG files to this directory")->type_name("DIR");
+  app.add_option("--title", config.title, "title of the report")->type_name("TITLE")->capture_default_str();
   app.footer(
       "Examples:\n"
       "  lehi report runs/protein\n"
@@ -56,10 +57,7 @@ ReportConfig parse_report(const Arguments& arguments) {
       "  lehi report runs/protein runs/mnist --markdown docs/studies/reproduction.md "
       "--title 'The paper measured again'");
   parse_arguments(app, arguments);
-  std::set<std::string> seen;
-  for (const auto& directory : config.directories) {
-    if (!seen.insert(directory).second) throw UsageError(fmt::format("{} is named twice.", directory));
-  }
+  check_all_different(config.directories);
   return config;
 }
 

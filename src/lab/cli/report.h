@@ -1,4 +1,4 @@
-// `lehi report`: what studies found, as a page, as text, and as files for papers and other programs.
+// `lehi report`: writes the results of studies as a web page, text, Markdown, LaTeX, CSV and SVG.
 #pragma once
 
 #include <iosfwd>
@@ -9,24 +9,25 @@
 
 namespace lehi::cli {
 
-/// The page of a study, in its directory.
+/// File name of a study's page in its directory.
 inline constexpr const char* kReportFile = "report.html";
 
 struct ReportConfig {
   std::vector<std::string> directories;
   std::string title;
-  std::string html;  ///< files to write; without any, text on standard output and the page in the first directory
+  // Files to write. If all are empty, the tables are printed and the page is written to the first directory.
+  std::string html;
   std::string markdown;
   std::string latex;
   std::string csv;
   std::string svg;      ///< a directory
-  Arguments arguments;  ///< as given, for the record
+  Arguments arguments;  ///< as given; the report quotes them
 };
 
 ReportConfig parse_report(const Arguments& arguments);
 int run_report(const ReportConfig& config, std::ostream& out, std::ostream& err);
 
-/// Writes a study's page into its directory and returns the file: how `lehi compare` and `lehi sweep` end.
+/// Writes a study's page to its directory and returns the file's path. For `lehi compare` and `lehi sweep`.
 std::string write_study_page(const std::string& directory, const std::string& title);
 
 }  // namespace lehi::cli

@@ -11,62 +11,66 @@
 namespace lehi::cli {
 namespace {
 
-std::string about_key(const std::string& key) {
+std::string description_of(const std::string& key) {
   for (const auto& [name, about] : train::config_keys()) {
     if (name == key) return about;
   }
-  throw std::logic_error("a flag stands for a key that does not exist: " + key);
+  throw std::logic_error("a flag sets an unknown key: " + key);
 }
 
 }  // namespace
 
-void add_key_flag(CLI::App& app, RunFlags& flags, const std::string& flag, const std::string& key,
-                  const std::string& group) {
+void add_key_flag(CLI::App& app, RunFlags& flags, const std::string& group, const KeyFlag& key_flag) {
   app.add_option_function<std::string>(
-         flag,
-         [&flags, flag, key](const std::string& value) {
-           flags.own.push_back({key, value, flag});
+         key_flag.flag,
+         [&flags, key_flag](const std::string& value) {
+           flags.own.push_back({key_flag.key, value, key_flag.flag});
          },
-         about_key(key))
+         description_of(key_flag.key))
+      ->type_name(key_flag.placeholder)
       ->group(group);
 }
 
 void add_task_flags(CLI::App& app, RunFlags& flags) {
-  const std::string group = "Run";
-  app.add_option("--preset", flags.preset, "paper: the paper's model and length (default); small: a quick trial")
-      ->group(group);
-  app.add_option("--config", flags.file, "a TOML file whose keys win over the preset's")->group(group);
-  app.add_option("--set", flags.set, "key=value, wins over files; keys: --help-config; may be repeated")
-      ->group(group)
+  app.add_option("--preset", flags.preset,
+                 "paper (the paper's model and length) or small (a quick trial) [default: paper]")
+      ->type_name("NAME")
+      ->group(run_group);
+  app.add_option("--config", flags.file, "a TOML file of keys; overrides the preset")
+      ->type_name("FILE")
+      ->group(run_group);
+  app.add_option("--set", flags.set,
+                 "set a key of the configuration; overrides --config; may be repeated; --help-config lists the keys")
+      ->type_name("KEY=VALUE")
+      ->group(run_group)
       ->take_all()
       ->expected(1);
-  add_key_flag(app, flags, "--threads", "train.threads", group);
-  add_key_flag(app, flags, "--validation", "data.validation", group);
-  add_key_flag(app, flags, "--target", "data.target", group);
-  add_key_flag(app, flags, "--kind", "data.kind", group);
-  app.add_option("--data-dir", flags.data_dir,
-                 "one folder a task; default: $LEHI_DATA_DIR, else $XDG_DATA_HOME/lehi, else ~/.local/share/lehi")
-      ->group(group);
+  const KeyFlag key_flags[] = {{"--threads", "N", "train.threads"},
+                               {"--validation", "PART", "data.validation"},
+                               {"--target", "COLUMN", "data.target"},
+                               {"--kind", "KIND", "data.kind"}};
+  for (const auto& key_flag : key_flags) add_key_flag(app, flags, run_group, key_flag);
+  app.add_option("--data-dir", flags.data_dir, data_dir_help)->type_name("DIR")->group(run_group);
   app.add_flag_callback(
-         "--help-config", [] { throw HelpRequest(config_help()); }, "list every key of the configuration")
-      ->group(group);
+         "--help-config", [] { throw HelpRequest(config_help()); }, "print all keys of the configuration and exit")
+      ->group(run_group);
 }
 
 void add_run_flags(CLI::App& app, RunFlags& flags) {
-  const std::string group = "Run";
   add_task_flags(app, flags);
-  add_key_flag(app, flags, "--epochs", "train.epochs", group);
-  add_key_flag(app, flags, "--steps", "train.steps", group);
-  add_key_flag(app, flags, "--batch-size", "train.batch_size", group);
-  add_key_flag(app, flags, "--init-from", "train.init_from", group);
+  const KeyFlag key_flags[] = {{"--epochs", "N", "train.epochs"},
+                               {"--steps", "N", "train.steps"},
+                               {"--batch-size", "N", "train.batch_size"},
+                               {"--init-from", "PATH", "train.init_from"}};
+  for (const auto& key_flag : key_flags) add_key_flag(app, flags, run_group, key_flag);
   app.add_flag_callback(
          "--low-memory",
          [&flags] {
            flags.own.push_back({"train.low_memory", "true", "--low-memory"});
          },
-         "update each weight during the pull-back: no full copy of the gradient exists; not with --clip-norm, "
+         "update each weight during the backward pass, without a full copy of the gradient; not with --clip-norm, "
          "train.accumulate or optimizer.non_finite = throw or skip")
-      ->group(group);
+      ->group(run_group);
 }
 
 train::ConfigRequest config_request(const RunFlags& flags) {
@@ -74,22 +78,26 @@ train::ConfigRequest config_request(const RunFlags& flags) {
   request.task = flags.task;
   request.preset = flags.preset;
   request.file = flags.file;
-  // Weights that are given tell what model they are of.
+  // The weights' file determines the model.
   for (const auto& own : flags.own) {
     if (own.key == "train.init_from") request.settings = train::weight_settings(own.value);
   }
-  for (const auto& text : flags.set) request.settings.push_back(train::parse_setting(text));
+  for (const auto& setting : flags.set) request.settings.push_back(train::parse_setting(setting));
   request.settings.insert(request.settings.end(), flags.own.begin(), flags.own.end());
   return request;
 }
 
 std::string config_help() {
   std::string text =
-      "Every key of a run's configuration. A TOML file (--config) has them in tables, [train] epochs = 5; --set takes\n"
-      "train.epochs=5; the environment LEHI_TRAIN_EPOCHS=5. [optimizers.NAME] of a file holds for that optimizer "
-      "only.\n"
-      "Flags win over --set, that over the environment, that over --config, that over the preset.\n\n";
-  for (const auto& [name, about] : train::config_keys()) text += fmt::format("  {:<26} {}\n", name, about);
+      "The keys of a run's configuration. Set a key by, in order of precedence:\n"
+      "  --epochs 5               a flag, where there is one\n"
+      "  --set train.epochs=5     any key\n"
+      "  LEHI_TRAIN_EPOCHS=5      an environment variable\n"
+      "  --config FILE            a TOML file: [train] epochs = 5; [optimizers.NAME] applies to that optimizer only\n"
+      "  --preset NAME            a file of configs/\n"
+      "\n"
+      "Keys:\n";
+  for (const auto& [name, about] : train::config_keys()) text += fmt::format("  {:<27} {}\n", name, about);
   return text;
 }
 

@@ -70,7 +70,7 @@ ScalingConfig parse_scaling(const Arguments& arguments) {
       "  lehi scaling --nproc 2\n"
       "  srun lehi scaling --parameters 1.2e9");
   parse_arguments(app, arguments);
-  refuse_nproc_under_launcher(config.processes);
+  check_nproc(config.processes);
   if (config.processes == 1 && !distributed::launch_of_process()) {
     throw UsageError("one rank has no link to measure: add --nproc 2, or start `lehi scaling` with mpirun or srun.");
   }

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <ostream>
-#include <set>
 
 #include "base/signals.h"
 #include "cli/arguments.h"
@@ -15,25 +14,28 @@ ServeConfig parse_serve(const Arguments& arguments) {
   ServeConfig config;
   config.title = "Studies";
   config.server.port = 8000;
-  CLI::App app("Shows the report of studies as a live page, also while they run. Ctrl-C ends it.", "lehi serve");
-  app.add_option("directories", config.directories, "directories of `lehi compare` or `lehi sweep`")->required();
-  app.add_option("--port", config.server.port, "0: any that is free")->capture_default_str();
-  app.add_option("--host", config.server.host, "the address to listen on; 0.0.0.0: all, for other machines too")
+  CLI::App app("Serve the report of studies as a live web page, also while they run. Stop it with Ctrl-C.",
+               "lehi serve");
+  app.add_option("DIR", config.directories, "directories written by `lehi compare` or `lehi sweep`")->required();
+  app.add_option("--port", config.server.port, "port to listen on; 0 takes any free one")
+      ->type_name("PORT")
+      ->capture_default_str();
+  app.add_option("--host", config.server.host, "address to listen on; 0.0.0.0 lets other machines connect")
+      ->type_name("ADDRESS")
       ->capture_default_str();
   app.add_option("--allow-host", config.server.allow_hosts,
-                 "HOST:PORT that the browser shows, where that is another: a forwarded port, a proxy; may be repeated")
+                 "also accept requests to this host, as the browser's address bar shows it behind a forwarded port or "
+                 "a proxy; may be repeated")
+      ->type_name("HOST:PORT")
       ->allow_extra_args(false);
-  app.add_option("--title", config.title, "the page's heading")->capture_default_str();
+  app.add_option("--title", config.title, "title of the page")->type_name("TITLE")->capture_default_str();
   app.footer(
       "Examples:\n"
       "  lehi serve runs/protein\n"
       "  lehi serve runs/protein runs/mnist --port 0\n"
-      "  ssh -L 9000:localhost:8000 lab, there `lehi serve runs/protein --allow-host localhost:9000`");
+      "  ssh -t -L 9000:localhost:8000 lab lehi serve runs/protein --allow-host localhost:9000");
   parse_arguments(app, arguments);
-  std::set<std::string> seen;
-  for (const auto& directory : config.directories) {
-    if (!seen.insert(directory).second) throw UsageError(fmt::format("{} is named twice.", directory));
-  }
+  check_all_different(config.directories);
   return config;
 }
 
@@ -41,7 +43,7 @@ int run_serve(const ServeConfig& config, std::ostream& out, std::ostream& err) {
   for (const auto& directory : config.directories) {
     if (!std::filesystem::is_directory(directory)) {
       throw InputError(
-          fmt::format("{} is no directory; expected one that `lehi compare` or `lehi sweep` writes to", directory));
+          fmt::format("{} is not a directory; expected a directory of `lehi compare` or `lehi sweep`", directory));
     }
   }
   const base::SignalWatch signals;
@@ -49,11 +51,11 @@ int run_serve(const ServeConfig& config, std::ostream& out, std::ostream& err) {
     serve::Server server(serve_content(config), config.server);
     if (!server.is_loopback()) {
       err << fmt::format(
-          "lehi: warning: whoever reaches port {} of this machine can read these studies; --host 127.0.0.1 keeps them "
-          "to this machine\n",
+          "lehi: warning: other machines can read these studies through port {}; --host 127.0.0.1 allows this machine "
+          "only\n",
           server.port());
     }
-    out << server.url() << std::endl;  // at once: somebody may wait for it at the other end of a pipe
+    out << server.url() << '\n' << std::flush;  // a process at the other end of a pipe may be waiting for it
     server.run([&signals] { return signals.received() != 0; });
   } catch (const serve::ServeError& error) {
     throw UsageError(error.what());

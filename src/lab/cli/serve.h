@@ -1,4 +1,4 @@
-// `lehi serve`: the report of studies as a live page, also while they run.
+// `lehi serve`: serves the report of studies as a live web page, also while they run.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct ServeConfig {
 
 ServeConfig parse_serve(const Arguments& arguments);
 
-/// What the server shows, read anew from the directories at every call.
+/// The page and its data, read from the directories at every request.
 serve::Content serve_content(const ServeConfig& config);
 
-/// Until SIGINT or SIGTERM; returns 128 and the signal.
+/// Serves until SIGINT or SIGTERM. Returns 128 plus the signal's number.
 int run_serve(const ServeConfig& config, std::ostream& out, std::ostream& err);
 
 }  // namespace lehi::cli

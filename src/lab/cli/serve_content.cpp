@@ -1,4 +1,5 @@
-// What `lehi serve` shows. Apart from serve.cpp: this file knows reports, that one knows sockets.
+// The content that `lehi serve` serves. In a file of its own, so that serve.cpp includes no reports and this one no
+// sockets.
 #include "cli/serve.h"
 #include "report/page.h"
 

@@ -1,10 +1,9 @@
-// What `lehi compare` and `lehi sweep` share: the flags that choose a study, and running it.
+// The flags of `lehi compare` and `lehi sweep`, and the study that they define.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <functional>
-#include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -15,27 +14,27 @@
 namespace lehi::cli {
 
 struct StudyFlags {
-  RunFlags run;  ///< its task is not used: a study may have several
+  RunFlags run;  ///< without its task: a study may have several
   std::vector<std::string> tasks;
-  std::string optimizers;  ///< set to its default before add_study_flags(); so are the seeds
+  std::string optimizers;  ///< set this and the seeds to their defaults before add_study_flags()
   std::string seeds;
   std::string rates;
-  std::size_t best = 0;  ///< --best: two phases; 0: one
-  std::string study;     ///< --study: a file that chooses everything but where and how it runs
-  int jobs = 0;          ///< 0: as the launcher has it
+  std::size_t best = 0;  ///< --best, for two phases; 0: one phase
+  std::string study;     ///< --study: a file with tasks, optimizers, rates, seeds and settings
+  int jobs = 0;          ///< 0: the launcher's default
   std::string launcher = "local";
   std::vector<std::string> slurm_options;
   std::string out;
   bool resume = false;
   bool retry_failed = false;
-  std::vector<std::string> chose_runs;  ///< which of --optimizers and --seeds were given
+  std::vector<std::string> given;  ///< which of --optimizers and --seeds were given
 };
 
-/// A study that was chosen on the command line.
+/// A study as defined by the command line.
 struct StudyConfig {
-  std::string kind;                         ///< the command's name
-  std::vector<study::PlannedRun> plan;      ///< of the first phase; empty: that of the directory, which is resumed
-  std::vector<study::SecondPhase> seconds;  ///< of a two-phase study
+  std::string kind;                               ///< the command's name
+  std::vector<study::PlannedRun> plan;            ///< the first phase; empty: resume the plan of the directory
+  std::vector<study::SecondPhase> second_phases;  ///< the second phase, one entry per task; empty: one phase
   std::string directory;
   std::string data_dir;
   study::LauncherKind launcher = study::LauncherKind::local;
@@ -44,23 +43,25 @@ struct StudyConfig {
   bool resume = false;
   bool retry_failed = false;
   bool json = false;
-  Arguments arguments;  ///< as given, for the record
+  Arguments arguments;  ///< as given; recorded in study.json
 
-  /// What runs a run; tests put another program here.
+  /// The program that executes a run. Tests replace it.
   std::string program = study::RunnerRequest().program;
   std::vector<std::string> program_arguments = study::RunnerRequest().program_arguments;
 };
 
-/// All but the tasks. The defaults are shown in the help.
+/// The title of these flags in the help text.
+inline constexpr const char* study_group = "Study";
+
+/// "local", "slurm" or "mpi".
+std::string_view launcher_name(study::LauncherKind launcher);
+
+/// Adds all flags except the tasks.
 void add_study_flags(CLI::App& app, StudyFlags& flags);
 
-/// The study that the flags choose. Throws for everything wrong; touches no file but --config.
+/// The study that the flags define. Throws UsageError or std::invalid_argument. Reads --config and --study; writes
+/// nothing.
 StudyConfig study_config(const StudyFlags& flags, const std::string& kind, study::Rates default_rates,
                          const Arguments& arguments);
-
-/// Runs it and calls `show` with what came out. Returns the exit code: of a study that was stopped, which is not shown,
-/// 128 and the signal; of one where runs failed, what they agree on, else 1.
-int run_study_command(const StudyConfig& config, std::ostream& err,
-                      const std::function<void(const study::Study&)>& show);
 
 }  // namespace lehi::cli

@@ -35,30 +35,31 @@ StudyConfig parse_sweep(const Arguments& arguments) {
   bool json = false;
   flags.optimizers = fmt::format("{}", fmt::join(study::default_optimizers(), ","));
   flags.seeds = "0";
-  CLI::App app("Trains every optimizer with every learning rate and seed, and shows the scores by rate.", "lehi sweep");
-  app.add_option("tasks", flags.tasks, "names of `lehi list tasks`, csv:FILE or text:FILE; not needed with --resume");
-  app.add_option("--lrs", flags.rates, "learning rates separated by commas; default: judge.rates of the task's preset")
-      ->group("Study");
+  CLI::App app("Train every optimizer with every learning rate and seed, and print the scores by learning rate.",
+               "lehi sweep");
+  app.add_option("TASK", flags.tasks, std::string(task_help) + "; not needed with --study or --resume");
+  app.add_option("--lrs", flags.rates, "learning rates separated by commas [default: judge.rates of the task's preset]")
+      ->type_name("RATE,...")
+      ->group(study_group);
   app.add_option("--best", flags.best,
-                 "two phases, as in the paper: every rate with the first seed, then the K best rates of each optimizer "
-                 "with the other seeds; default: every rate with every seed")
-      ->option_text("K")
+                 "run two phases, as in the paper: every rate with the first seed, then the K best rates of each "
+                 "optimizer with the other seeds [default: every rate with every seed]")
+      ->type_name("K")
       ->check(CLI::Range(1, 1000))
-      ->group("Study");
-  app.add_option("--study", flags.study, "a TOML file that names tasks, optimizers, rates, seeds and settings instead")
-      ->group("Study");
+      ->group(study_group);
+  app.add_option("--study", flags.study, "a TOML file that sets tasks, optimizers, rates, seeds and settings")
+      ->type_name("FILE")
+      ->group(study_group);
   add_study_flags(app, flags);
   app.add_flag("--json", json, "print study.json instead of the table");
   app.footer(
       "Examples:\n"
       "  lehi sweep protein --out runs/protein\n"
-      "  lehi sweep mnist --optimizers lehi,lehi-gn,adam --lrs 3e-4,1e-3,3e-3 --seeds 0,1,2 --validation 0.1 --out "
-      "runs/a\n"
+      "  lehi sweep mnist --optimizers lehi,adam --lrs 3e-4,1e-3,3e-3 --seeds 0,1,2 --out runs/a\n"
       "  lehi sweep protein mnist --seeds 0,1,2 --best 3 --out runs/b\n"
       "  lehi sweep --study configs/studies/paper.toml --out runs/paper\n"
       "  lehi sweep --resume --out runs/a\n"
-      "  lehi sweep mnist --launcher slurm --jobs 16 --slurm-option=--partition=gpu --slurm-option=--time=60 --out "
-      "runs/c\n"
+      "  lehi sweep mnist --launcher slurm --slurm-option=--time=60 --out runs/c\n"
       "  mpirun -n 4 lehi sweep mnist --launcher mpi --out runs/d\n"
       "  lehi report runs/a --markdown a.md");
   parse_arguments(app, arguments);

@@ -1,10 +1,11 @@
-// `lehi sweep`: optimizers x learning rates x seeds on one or more tasks, in one phase or two, and the scores by rate.
+// `lehi sweep`: trains optimizers x learning rates x seeds on one or more tasks, in one phase or two, and prints the
+// scores by learning rate.
 #pragma once
 
 #include <iosfwd>
 
 #include "cli/command.h"
-#include "cli/study_flags.h"
+#include "cli/study_command.h"
 
 namespace lehi::cli {
 

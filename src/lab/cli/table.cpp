@@ -25,7 +25,7 @@ void print_table(std::ostream& out, const std::vector<std::vector<std::string>>&
   }
 }
 
-// Adding 0 turns a negative zero into a plain one.
+// Adding 0 turns -0 into 0.
 std::string short_number(double value, int digits) { return fmt::format("{:.{}g}", value + 0.0, digits); }
 
 bool is_terminal(const std::ostream& stream) {

@@ -1,4 +1,4 @@
-// Text for people: aligned columns, and numbers short enough to compare.
+// Tables and numbers for the terminal.
 #pragma once
 
 #include <iosfwd>
@@ -9,13 +9,13 @@ namespace lehi::cli {
 
 enum class Align : bool { left, right };
 
-/// The first row is the header. Columns are two spaces apart; every row must have as many cells as the header.
+/// Prints aligned columns, two spaces apart. The first row is the header; every row must have as many cells.
 void print_table(std::ostream& out, const std::vector<std::vector<std::string>>& rows, Align align);
 
-/// Up to `digits` significant digits.
+/// The number with up to `digits` significant digits.
 std::string short_number(double value, int digits = 8);
 
-/// True when `stream` is this process's stdout or stderr and that is a terminal.
+/// True when `stream` is std::cout or std::cerr and is connected to a terminal.
 bool is_terminal(const std::ostream& stream);
 
 }  // namespace lehi::cli

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "cli/arguments.h"
+#include "cli/run_flags.h"
 #include "data/bytes.h"
 #include "data/error.h"
 #include "runtime/names.h"
@@ -29,13 +30,13 @@ const NameTable<text::Specials>& specials_names() {
   return names;
 }
 
-std::string text_name(const TokenizeConfig& config) { return config.file == "-" ? "standard input" : config.file; }
+std::string input_name(const TokenizeConfig& config) { return config.file == "-" ? "standard input" : config.file; }
 
 std::string read_input(const TokenizeConfig& config) {
   return data::read_bytes(config.file == "-" ? "/dev/stdin" : config.file, text::TextLimits().plain_bytes);
 }
 
-// A token in quotes: what would not show, or is no whole character, as an escape.
+// A token in quotes. Control characters and incomplete characters are escaped.
 std::string quoted_token(std::string_view bytes) {
   std::string shown = "\"";
   for (std::size_t at = 0; at < bytes.size();) {
@@ -53,7 +54,7 @@ std::string quoted_token(std::string_view bytes) {
   return shown + '"';
 }
 
-// Whole numbers with spaces, commas or brackets between.
+// Whole numbers separated by spaces, commas or brackets.
 std::vector<TokenId> parse_ids(std::string_view numbers, const std::string& name) {
   std::vector<TokenId> ids;
   constexpr std::string_view between = " \n\r\t,[]";
@@ -64,7 +65,7 @@ std::vector<TokenId> parse_ids(std::string_view numbers, const std::string& name
     const auto [after, error] = std::from_chars(begin, numbers.data() + numbers.size(), id);
     if (error != std::errc()) {
       data::throw_data_error(
-          "{} has no token id at byte {}; expected whole numbers, or what `lehi tokenize --json` prints", name, at);
+          "{} has no token id at byte {}; expected whole numbers, or the output of `lehi tokenize --json`", name, at);
     }
     ids.push_back(id);
     at += static_cast<std::size_t>(after - begin);
@@ -72,25 +73,25 @@ std::vector<TokenId> parse_ids(std::string_view numbers, const std::string& name
   return ids;
 }
 
-// The numbers themselves, or the document that `--json` prints.
+// Accepts plain numbers and the output of `--json`.
 std::vector<TokenId> read_ids(const std::string& bytes, const std::string& name) {
   const std::size_t first = bytes.find_first_not_of(" \n\r\t");
   if (first == std::string::npos || bytes[first] != '{') return parse_ids(bytes, name);
   const auto document = nlohmann::json::parse(bytes, nullptr, false);
   const auto ids = document.is_object() ? document.find("ids") : document.end();
   if (ids == document.end() || !ids->is_array())
-    data::throw_data_error("{} is no JSON document with a list of ids", name);
+    data::throw_data_error("{} is not a JSON document with a list of ids", name);
   return parse_ids(ids->dump(), name);
 }
 
 int decode(const TokenizeConfig& config, const Tokenizer& tokenizer, std::ostream& out) {
-  const std::string text = tokenizer.decode(read_ids(read_input(config), text_name(config)));
+  const std::string text = tokenizer.decode(read_ids(read_input(config), input_name(config)));
   if (!config.json) {
     out << text;
     return done;
   }
   const nlohmann::ordered_json document{{"schema", 1}, {"tokenizer", text::name_of(config.tokenizer)}, {"text", text}};
-  // Ids that are part of a text may end inside a character, which JSON can't hold: U+FFFD then.
+  // The last id may end inside a character, which JSON cannot represent; it becomes U+FFFD.
   out << document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   return done;
 }
@@ -124,29 +125,36 @@ TokenizeConfig parse_tokenize(const Arguments& arguments) {
   TokenizeConfig config;
   std::string tokenizer;
   std::string specials = "reference";
-  CLI::App app("Shows a text's tokens and their ids, by GPT-2's or Llama-3's tokenizer, or its bytes.",
-               "lehi tokenize");
-  app.add_option("file", config.file, "UTF-8 text, also gzip or zstd; - for standard input")->required();
-  app.add_option("--tokenizer", tokenizer, "gpt2, llama3, or bytes: 256 tokens, one a byte")
+  CLI::App app(
+      "Convert text to the tokens and ids of GPT-2's or Llama-3's tokenizer, or to bytes, and back. Print one token "
+      "per line.",
+      "lehi tokenize");
+  app.add_option("FILE", config.file, "UTF-8 text, also compressed with gzip or zstd; - for standard input")
+      ->required();
+  app.add_option("--tokenizer", tokenizer, "gpt2, llama3 or bytes (256 tokens, one per byte)")
+      ->type_name("NAME")
       ->required()
       ->check(CLI::IsMember(text::tokenizer_names()));
-  auto* decode =
-      app.add_flag("--decode", config.decode, "FILE has ids (numbers, or what --json prints): print their text");
-  app.add_flag("--json", config.json, "print one JSON document: ids, a list");
-  auto* count = app.add_flag("--count", config.count, "print the number of tokens only")->excludes(decode);
+  auto* decode = app.add_flag("--decode", config.decode, "convert ids (numbers, or the output of --json) to text");
+  app.add_flag("--json", config.json, "print one JSON document with the list of ids");
+  auto* count = app.add_flag("--count", config.count, "print only the number of tokens")->excludes(decode);
   app.add_option("--specials", specials,
-                 "what <|endoftext|> and the like in the text become: text, tokens, or what the reference packages do "
-                 "(gpt2 text, llama3 tokens)")
+                 "how to convert special tokens such as <|endoftext|> in the text: text, tokens, or reference (as the "
+                 "reference packages do: text for gpt2, tokens for llama3)")
+      ->type_name("HOW")
       ->capture_default_str()
       ->check(CLI::IsMember({"reference", "text", "tokens"}))
       ->excludes(decode);
-  auto* out = app.add_option("--out", config.out, "write a token shard of llm.c's format there; specials are text")
+  auto* out = app.add_option("--out", config.out,
+                             "write the ids to a token shard in llm.c's format; special tokens are converted as text")
+                  ->type_name("FILE")
                   ->excludes(decode)
                   ->excludes(count);
-  app.add_option("--field", config.field, "with --out and a .jsonl file: where a line's text is")
+  app.add_option("--field", config.field, "with --out and a .jsonl file: the field that holds a line's text")
+      ->type_name("NAME")
       ->capture_default_str()
       ->needs(out);
-  app.add_option("--data-dir", config.data_dir, "where the vocabularies are, as in `lehi data`");
+  app.add_option("--data-dir", config.data_dir, data_dir_help)->type_name("DIR");
   app.footer(
       "Examples:\n"
       "  lehi tokenize --tokenizer llama3 book.txt --count\n"
@@ -154,14 +162,15 @@ TokenizeConfig parse_tokenize(const Arguments& arguments) {
       "  lehi tokenize --tokenizer gpt2 book.txt --json > ids.json\n"
       "  lehi tokenize --tokenizer gpt2 ids.json --decode\n"
       "  lehi tokenize --tokenizer gpt2 corpus.jsonl.zst --field text --out corpus.bin\n"
-      "`lehi data get gpt2 llama3` gets the vocabularies, once; bytes needs none.");
+      "\n"
+      "Download the vocabularies of gpt2 and llama3 once: lehi data get gpt2 llama3");
   parse_arguments(app, arguments);
   config.tokenizer = text::tokenizer_named(tokenizer);
-  config.specials = value_in(specials_names(), specials, "way with specials");
+  config.specials = value_in(specials_names(), specials, "value of --specials");
   if (!config.out.empty() && config.specials == text::Specials::as_tokens) {
-    throw UsageError("--out takes special tokens in the text as text; leave --specials tokens out.");
+    throw UsageError("--out converts special tokens as text; leave out --specials tokens");
   }
-  if (!config.out.empty() && config.file == "-") throw UsageError("--out needs a file, not standard input.");
+  if (!config.out.empty() && config.file == "-") throw UsageError("--out needs a file, not standard input");
   return config;
 }
 
@@ -172,7 +181,7 @@ int run_tokenize(const TokenizeConfig& config, std::ostream& out, std::ostream& 
   const std::string bytes = read_input(config);
   std::vector<TokenId> ids;
   const auto start = std::chrono::steady_clock::now();
-  text::Encoder(tokenizer).encode(bytes, config.specials, ids, text_name(config));
+  text::Encoder(tokenizer).encode(bytes, config.specials, ids, input_name(config));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (config.count) err << fmt::format("lehi: {} bytes encoded in {:.3f} s\n", bytes.size(), seconds);
   if (config.count && config.json) {

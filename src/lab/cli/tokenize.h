@@ -1,4 +1,4 @@
-// `lehi tokenize FILE`: a text's tokens and ids by GPT-2's or Llama-3's tokenizer, and back.
+// `lehi tokenize FILE`: converts text to the token ids of GPT-2's or Llama-3's tokenizer, and back.
 #pragma once
 
 #include <iosfwd>
@@ -10,14 +10,14 @@
 namespace lehi::cli {
 
 struct TokenizeConfig {
-  std::string file;  ///< "-" is standard input
+  std::string file;  ///< "-": standard input
   text::TokenizerKind tokenizer = text::TokenizerKind::gpt2;
   text::Specials specials = text::Specials::reference;
-  bool decode = false;  ///< the file has ids, the answer is text
-  bool count = false;   ///< the number of tokens only
+  bool decode = false;  ///< convert ids to text
+  bool count = false;   ///< print the number of tokens only
   bool json = false;
-  std::string field = "text";  ///< of JSON Lines, with out
-  std::string out;             ///< write a token shard there
+  std::string field = "text";  ///< of JSON Lines, with `out`
+  std::string out;             ///< the token shard to write; "": none
   std::string data_dir;
 };
 

@@ -1,4 +1,4 @@
-// `lehi trace`: the paths of optimizers on a small problem that knows its optimum.
+// `lehi trace`: follows optimizers on a small problem with a known optimum.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct TracedOptimizer {
 struct TraceConfig {
   std::string problem;
   std::vector<TracedOptimizer> optimizers;
-  bool several = false;  ///< --optimizers: one row each, and a list in the JSON document
+  bool several = false;  ///< --optimizers: print one row each, or a list in the JSON document
   std::int64_t steps = 1000;
-  std::vector<double> start;  ///< empty: the problem's own
-  std::string svg;            ///< the file to write a figure to; "": none
+  std::vector<double> start;  ///< empty: the problem's start
+  std::string svg;            ///< file for the figure; "": none
   bool list = false;          ///< list the problems instead
   bool json = false;
 };

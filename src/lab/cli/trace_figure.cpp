@@ -13,10 +13,10 @@
 namespace lehi::cli {
 namespace {
 
-constexpr std::size_t grid_columns = 180;  // a cell is then less than two pt wide
+constexpr std::size_t grid_columns = 180;  // a cell is less than two pt wide
 constexpr std::size_t grid_rows = 135;
 
-std::vector<double> evenly(const plot::Range& range, std::size_t count) {
+std::vector<double> evenly_spaced(const plot::Range& range, std::size_t count) {
   std::vector<double> numbers(count);
   for (std::size_t i = 0; i < count; ++i) {
     numbers[i] = std::lerp(range.low, range.high, static_cast<double>(i) / static_cast<double>(count - 1));
@@ -24,10 +24,10 @@ std::vector<double> evenly(const plot::Range& range, std::size_t count) {
   return numbers;
 }
 
-// The square root of f - minimum: nearly linear where f is nearly quadratic, so that lines between grid points lie
-// where they should, also close to the optimum.
+// The square root of f - minimum. It is nearly linear where f is nearly quadratic, so that linear interpolation between
+// grid points is accurate, also close to the optimum.
 plot::Grid root_grid(const Problem& problem, const plot::PanelRanges& window) {
-  plot::Grid grid{.x = evenly(window.x, grid_columns), .y = evenly(window.y, grid_rows)};
+  plot::Grid grid{.x = evenly_spaced(window.x, grid_columns), .y = evenly_spaced(window.y, grid_rows)};
   auto w = torch::empty({2}, torch::kFloat64);
   auto* entries_of_w = w.data_ptr<double>();
   for (const double y : grid.y) {
@@ -37,7 +37,7 @@ plot::Grid root_grid(const Problem& problem, const plot::PanelRanges& window) {
       double above = std::nan("");
       try {
         above = value(problem, w) - problem.minimum;
-      } catch (const NonFiniteError&) {  // left out of the contours
+      } catch (const NonFiniteError&) {  // no contour passes here
       }
       grid.values.push_back(std::sqrt(std::max(above, 0.0)));
       if (std::isnan(above)) grid.values.back() = above;
@@ -46,8 +46,7 @@ plot::Grid root_grid(const Problem& problem, const plot::PanelRanges& window) {
   return grid;
 }
 
-// Half decades of f - minimum: from what a small part of the grid lies below, where it still shows the shape, to what
-// one in fifty lies above.
+// The levels, half powers of ten of f - minimum: from the 0.4 % quantile of the grid's values to the 98 % quantile.
 std::vector<double> half_decades(const plot::Grid& grid) {
   std::vector<double> values;
   for (const double root : grid.values) {
@@ -63,7 +62,7 @@ std::vector<double> half_decades(const plot::Grid& grid) {
   return levels;
 }
 
-// From a dark grey near the optimum to a light one.
+// From dark grey near the optimum to light grey.
 std::string level_grey(std::size_t index, std::size_t count) {
   const double t = count > 1 ? static_cast<double>(index) / static_cast<double>(count - 1) : 0.0;
   const int shade = static_cast<int>(std::lround(std::lerp(0x8c, 0xd8, t)));
@@ -73,7 +72,7 @@ std::string level_grey(std::size_t index, std::size_t count) {
 // Two digits, plainly: 0.032, 320.
 std::string level_text(double level) { return fmt::format("{:g}", std::stod(fmt::format("{:.1e}", level))); }
 
-// The contours of the window, lowest first; returns what the legend says of them.
+// Adds the contours, the lowest level first, and returns their legend.
 std::string add_contours(const Problem& problem, const plot::PanelRanges& window, plot::Panel& panel) {
   const auto grid = root_grid(problem, window);
   const auto levels = half_decades(grid);
@@ -87,7 +86,7 @@ std::string add_contours(const Problem& problem, const plot::PanelRanges& window
                      level_text(levels.back()));
 }
 
-// "LEHI, lr 0.1, eps 1e-3" of lehi[lr=0.1,eps=1e-3].
+// "LEHI, lr 0.1, eps 1e-3" for lehi[lr=0.1,eps=1e-3].
 std::string path_label(const TracePath& path) {
   const auto bracket = path.variant.find('[');
   auto label = plot::display_name(path.options.name);
@@ -119,7 +118,7 @@ void add_paths(const std::vector<TracePath>& paths, plot::Panel& panel) {
       line.x.push_back(point.w[0]);
       line.y.push_back(point.w[1]);
     }
-    // Thinner from one to the next: paths along the same valley all stay visible.
+    // Each line is thinner than the one below it, so that paths along the same valley all stay visible.
     const auto on_top = static_cast<double>(paths.size() - 1 - i);
     line.style = {.colour = colours[i], .width = 1.0 + std::min(0.5 * on_top, 2.0)};
     ends.push_back(
@@ -147,7 +146,8 @@ plot::PanelRanges trace_window(const Problem& problem, const std::vector<TracePa
         high = std::max(high, std::min(point.w[i], highest));
       }
     }
-    const double missing = std::max(0.0, 0.5 * span - (high - low)) / 2;  // else a path along an axis is a slit
+    const double missing =
+        std::max(0.0, 0.5 * span - (high - low)) / 2;  // a path along an axis would make a narrow window
     const double room = 0.12 * std::max(high - low, 0.5 * span);
     return plot::Range{low - missing - room, high + missing + room};
   };

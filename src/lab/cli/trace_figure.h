@@ -1,4 +1,4 @@
-// `lehi trace --svg`: the contours of a problem of two weights, and the paths of optimizers across them.
+// The figure of `lehi trace --svg`: contours of a problem with two weights and the paths of optimizers.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace lehi::cli {
 
-/// The part of the plane that the figure shows: start, optimum and the paths, but a path that diverges or strays far
-/// from the first two does not shrink the rest.
+/// The part of the plane that the figure shows. It contains start and optimum, and the paths as far as they stay near
+/// these; paths that diverge are ignored.
 plot::PanelRanges trace_window(const Problem& problem, const std::vector<TracePath>& paths);
 
-/// `paths` (one at least) are of a problem of two weights and begin at the same point.
+/// `paths` must not be empty; all begin at the same point of a problem with two weights.
 plot::Figure trace_figure(const Problem& problem, const std::vector<TracePath>& paths);
 
 }  // namespace lehi::cli

@@ -1,4 +1,4 @@
-// The path of an optimizer on a small problem, as `lehi trace` shows it.
+// The path of an optimizer on a small problem, for `lehi trace`.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct TracePoint {
 struct TracePath {
   std::string variant;  ///< the optimizer as the user wrote it: "lehi", "lehi[lr=0.1]"
   Options options;
-  std::vector<TracePoint> points;  ///< from the start on
+  std::vector<TracePoint> points;  ///< the start point first
   bool diverged = false;
 };
 
-/// Follows it for so many steps, in float64, or until something is not finite.
+/// Runs the optimizer in float64 for `steps` steps, or until a value is not finite.
 TracePath follow(const Problem& problem, const std::string& variant, const Options& options,
                  const std::vector<double>& start, std::int64_t steps);
 

@@ -1,6 +1,7 @@
-// `lehi train`: one run of one optimizer on one task, with its record.
+// `lehi train`: trains a model on a task with one optimizer and records the run.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -10,28 +11,28 @@
 
 namespace lehi::cli {
 
-enum class ProgressStyle { people, lines, none };
+enum class ProgressStyle : std::uint8_t { terminal, lines, none };
 
 struct TrainConfig {
-  std::optional<train::RunConfig> run;  ///< none: what the directory holds is resumed
+  std::optional<train::RunConfig> run;  ///< empty: resume with the configuration in `out`
   std::string out;
   std::string data_dir;
   bool resume = false;
   bool json = false;
-  ProgressStyle progress = ProgressStyle::people;
-  Arguments arguments;  ///< as given, for the record
+  ProgressStyle progress = ProgressStyle::terminal;
+  Arguments arguments;  ///< as given; recorded in run.json
   int processes = 1;    ///< --nproc
   std::string backend = "gloo";
   double rank_timeout = 60.0;  ///< seconds
 
-  /// What runs a rank of --nproc; tests put another program here.
+  /// The program that --nproc starts for each rank. Tests replace it.
   std::string program = "/proc/self/exe";
 };
 
 TrainConfig parse_train(const Arguments& arguments);
 
-/// 0 done, 1 when a rank is lost (the process then ends at once), 4 diverged, 130 or 143 stopped by a signal after a
-/// checkpoint.
+/// Returns 0 when the run is done, 4 when it diverged, 130 or 143 when a signal stopped it after a checkpoint. When a
+/// rank is lost, the process exits with 1.
 int run_train(const TrainConfig& config, std::ostream& out, std::ostream& err);
 
 }  // namespace lehi::cli

@@ -1,0 +1,41 @@
+#include "cli/optimizer_description.h"
+
+#include <fmt/format.h>
+
+namespace lehi::cli {
+
+std::string describe_schedule(const Schedule& schedule) {
+  auto text = schedule.every == 1 ? std::string("every step") : fmt::format("every {} steps", schedule.every);
+  if (schedule.dense > 0) text += fmt::format(" after {} dense ones", schedule.dense);
+  if (schedule.alternate) text += ", alternating with gradient";
+  return text;
+}
+
+nlohmann::ordered_json recipe_json(const Recipe& recipe) {
+  return {
+      {"probe", name(recipe.probe)},
+      {"schedule",
+       {{"every", recipe.schedule.every}, {"dense", recipe.schedule.dense}, {"alternate", recipe.schedule.alternate}}},
+      {"accumulator", name(recipe.accumulator)},
+      {"mix", name(recipe.mix)},
+      {"rule", name(recipe.rule)},
+      {"scale", name(recipe.scale)},
+  };
+}
+
+nlohmann::ordered_json numbers_json(const GroupOptions& options) {
+  return {
+      {"lr", options.lr},
+      {"beta1", options.beta1},
+      {"beta2", options.beta2},
+      {"eps", options.eps},
+      {"weight_decay", options.weight_decay},
+      {"momentum", options.momentum},
+      {"dampening", options.dampening},
+      {"nesterov", options.nesterov},
+      {"momentum_decay", options.momentum_decay},
+      {"rho", options.rho},
+  };
+}
+
+}  // namespace lehi::cli
