@@ -1,5 +1,5 @@
-// A custom loss. Fits a straight line to points, a fifth of which are outliers, with the mean squared error and with the
-// Cauchy loss, whose derivatives are computed by automatic differentiation. Prints (the last digits may differ):
+// A custom loss. Fits a straight line to points, a fifth of which are outliers, with the mean squared error and with
+// the Cauchy loss, whose derivatives are computed by automatic differentiation. Prints (the last digits may differ):
 //
 //   mse:    y = 1.86 x + 1.13
 //   cauchy: y = 1.98 x - 0.96

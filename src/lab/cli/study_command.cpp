@@ -16,6 +16,8 @@
 #include "lehi/runtime.h"
 #include "report/document.h"
 #include "study/mpi_launcher.h"
+#include "study/stored_plan.h"
+#include "study/study_file.h"
 #include "train/task_data.h"
 #include "train/task_model.h"
 
@@ -91,15 +93,15 @@ int run_study_command(const StudyConfig& config, std::ostream& err,
   request.program_arguments = config.program_arguments;
   request.ranks = ranks.get();
   if (ranks && ranks->rank() > 0) {
-    study::work_for_rank_zero(request);
+    study::run_worker_rank(request);
     return done;
   }
   auto plan = config.plan;
-  request.seconds = config.second_phases;
+  request.second_phases = config.second_phases;
   if (plan.empty()) {
     const auto present = study::read_study(config.directory);
     plan = study::read_plan(config.directory, present);
-    request.seconds = present.seconds;
+    request.second_phases = present.second_phases;
   }
   request.directory = config.directory;
   request.kind = config.kind;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "report/format.h"
-#include "study/comparison.h"
+#include "study/baseline.h"
 #include "study/run_cost.h"
 #include "study/stability.h"
 
