@@ -82,8 +82,8 @@ TEST(HelpText, ShowsUsageArgumentsAndOptionsByGroup) {
                 " (required)\n"
                 "\n"
                 "Options:\n"
-                "  -h, --help                Print this help message and exit\n"
                 "  --json                    print JSON\n"
+                "  -h, --help                print this help and exit\n"
                 "\n"
                 "Examples:\n"
                 "  lehi thing a\n");

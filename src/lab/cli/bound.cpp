@@ -27,7 +27,7 @@ BoundConfig parse_bound(const Arguments& arguments) {
   number("--dimension", "D", constants.dimension, "number of weights d");
   number("--gradient-bound", "M", constants.gradient_bound, "M, where |g_i| and |s_i| stay below sqrt(M^2 - eps)");
   number("--lipschitz", "L", constants.lipschitz, "Lipschitz constant L of the gradient");
-  number("--initial-gap", "GAP", constants.initial_gap, "f(w_1) - inf f");
+  number("--initial-gap", "GAP", constants.initial_gap, "initial gap f(w_1) - inf f");
   app.add_option("--steps", constants.steps, "number of steps K; above 1/(1 - beta1)")
       ->type_name("K")
       ->capture_default_str();

@@ -54,7 +54,8 @@ EvalConfig parse_eval(const Arguments& arguments) {
                  "safetensors (a file, an index file or a directory), llm.c's .bin file, or the directory of a run's "
                  "checkpoint")
       ->type_name("PATH")
-      ->required();
+      ->required()
+      ->group("Weights");
   add_task_flags(app, flags);
   app.add_flag("--json", config.json, "print one JSON document");
   app.footer(

@@ -54,8 +54,7 @@ ReportConfig parse_report(const Arguments& arguments) {
       "Examples:\n"
       "  lehi report runs/protein\n"
       "  lehi report runs/protein --out protein.html --svg figures --latex tables.tex\n"
-      "  lehi report runs/protein runs/mnist --markdown docs/studies/reproduction.md "
-      "--title 'The paper measured again'");
+      "  lehi report runs/protein runs/mnist --markdown results.md --title 'Our results'");
   parse_arguments(app, arguments);
   check_all_different(config.directories);
   return config;

@@ -24,9 +24,9 @@ ServeConfig parse_serve(const Arguments& arguments) {
       ->type_name("ADDRESS")
       ->capture_default_str();
   app.add_option("--allow-host", config.server.allow_hosts,
-                 "also accept requests to this host, as the browser's address bar shows it behind a forwarded port or "
-                 "a proxy; may be repeated")
-      ->type_name("HOST:PORT")
+                 "also accept requests to this host and port, as the browser's address bar shows them behind a "
+                 "forwarded port or a proxy; may be repeated")
+      ->type_name("HOST")
       ->allow_extra_args(false);
   app.add_option("--title", config.title, "title of the page")->type_name("TITLE")->capture_default_str();
   app.footer(

@@ -99,7 +99,8 @@ TrainConfig parse_train(const Arguments& arguments) {
       "  torchrun --no-python --nproc_per_node=2 --max-restarts=3 lehi train mnist --out runs/c\n"
       "  mpirun -n 2 lehi train mnist --out runs/d\n"
       "\n"
-      "Ctrl-C finishes the current step, saves a checkpoint and exits with code 130; --resume continues the run.");
+      "Ctrl-C finishes the current step, saves a checkpoint and exits with code 130;\n"
+      "--resume continues the run.");
   parse_arguments(app, arguments);
   config.data_dir = flags.data_dir;
   config.progress = progress == "lines"  ? ProgressStyle::lines
