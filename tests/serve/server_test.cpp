@@ -113,7 +113,7 @@ TEST(Server, AWildcardServerIsNotLoopback) {
 }
 
 TEST(Server, ReportsWhyItCannotListen) {
-  const Running first(small_content());
+  const RunningServer first(small_content());
   const auto message = [](const Settings& settings) {
     try {
       const Server server(small_content(), settings);

@@ -64,6 +64,7 @@ Studies read_studies(const std::vector<std::string>& directories) {
 
 std::vector<std::string> commands_of(const Studies& studies, const ReportRequest& request) {
   std::vector<std::string> lines;
+  lines.reserve(studies.read.size() + 1);
   for (const auto& [directory, study] : studies.read) lines.push_back(shell_line(study.command_line));
   lines.push_back(shell_line(request.command_line));
   return lines;
