@@ -39,8 +39,7 @@ const std::filesystem::path& own_checkpoint() {
   return path;
 }
 
-// The document with correct checksums, as its writer would have made them, so that the code behind the check is
-// reached.
+// The document with the checksums that its writer would have made, so that the code behind the check is reached.
 std::optional<std::string> with_checksum(std::string_view input, const std::string& valid_state) {
   auto document = json::parse(input.begin(), input.end(), nullptr, false);
   if (!document.is_object()) return {};

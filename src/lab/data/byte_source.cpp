@@ -10,7 +10,8 @@ namespace {
 void check_expansion(const std::filesystem::path& file, std::int64_t compressed, std::int64_t decompressed) {
   if (decompressed <= free_expansion || decompressed / max_expansion_ratio <= compressed) return;
   throw_data_error(
-      "{} decompresses to more than {} times its size, which real data does not; decompress it yourself if you trust it",
+      "{} decompresses to more than {} times its size, which real data does not; decompress it yourself if you "
+      "trust it",
       file.string(), max_expansion_ratio);
 }
 

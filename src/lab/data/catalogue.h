@@ -37,9 +37,8 @@ struct TaskFiles {
   std::string package;         ///< the npm or Debian package that contains the files
   std::string package_folder;  ///< their directory in the package
   std::string joined = {};  ///< if not "": `files` has one entry, made of all files with this extension, sorted by name
-  std::vector<std::string> endings =
-      {};              ///< possible endings of the file names, best first; empty: the name itself or .gz
-  std::string advice;  ///< how a user gets the files, one sentence
+  std::vector<std::string> endings = {};  ///< of the files' names, the preferred one first; empty: as published, or .gz
+  std::string advice;                     ///< how a user gets the files, one sentence
 };
 
 /// Every built-in task, tokenizer and text.

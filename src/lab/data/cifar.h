@@ -13,8 +13,7 @@ namespace lehi::data {
 
 /// `files`: the training files, where empty paths are skipped, then the test file. `classes`: 10 or 100; it decides the
 /// format. Pixels are divided by 255, then each channel is normalised by its usual mean and standard deviation. Throws
-/// DataError for a file that does not consist of whole records, or for a label out of range. The result's task is left
-/// empty.
+/// DataError for a file that does not consist of whole records, or a label out of range. Leaves the task empty.
 Dataset cifar_dataset(const std::vector<std::filesystem::path>& files, std::int64_t classes);
 
 }  // namespace lehi::data

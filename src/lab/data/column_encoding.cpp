@@ -34,8 +34,8 @@ torch::Tensor standardised(const std::vector<double>& values, std::size_t train,
     // A value of a test row may be far outside the range of the training rows.
     if (std::abs(scaled) > std::numeric_limits<float>::max()) {
       throw_data_error(
-          "column '{}' can't be standardised: {}, divided by the standard deviation {}, is too large for float32; correct "
-          "the value or rescale the column",
+          "column '{}' can't be standardised: {}, divided by the standard deviation {}, is too large for float32; "
+          "correct the value or rescale the column",
           name, values[i], deviation);
     }
     out[i] = static_cast<float>(scaled);

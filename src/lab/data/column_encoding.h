@@ -1,5 +1,4 @@
-// Columns of a table as float32 tensors: standardised numbers, one-hot categories. Both are fitted to the training
-// rows.
+// Columns of a table as float32 tensors: standardised numbers and one-hot categories, fitted to the training rows.
 #pragma once
 
 #include <torch/types.h>

@@ -29,7 +29,8 @@ void for_rows(const torch::Tensor& from, const torch::Tensor& rows, torch::Tenso
   if (from.dim() < 1 || !from.is_cpu() || !from.is_contiguous() || rows.dim() != 1 || !rows.is_cpu() ||
       rows.scalar_type() != torch::kInt64) {
     throw_invalid_argument(
-        "take_rows: expected a contiguous tensor of rows and a one-dimensional tensor of int64 indices, both on the CPU");
+        "take_rows: expected a contiguous tensor of rows and a one-dimensional tensor of int64 indices, both on the "
+        "CPU");
   }
   const std::int64_t count = rows.numel();
   const torch::Tensor contiguous = rows.contiguous();

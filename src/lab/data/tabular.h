@@ -7,9 +7,8 @@
 // - String columns become one 0/1 column for each category of the training part, sorted by bytes. A category that only
 //   the test part has becomes all zeros.
 // - A numeric target means regression, a string target classification, unless `kind` says otherwise. Classes are
-// numbered
-//   in sorted order. Two classes make a binary task (one output, binary cross-entropy): with a two-class softmax the
-//   paper's auxiliary loss would be constant, and LEHI would be plain momentum.
+//   numbered in sorted order. Two classes make a binary task (one output, binary cross-entropy): with a two-class
+//   softmax the paper's auxiliary loss would be constant, and LEHI would be plain momentum.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ class Encoder {
  public:
   explicit Encoder(const Tokenizer& tokenizer);
 
-  /// Appends the text's tokens. If the text is not UTF-8, throws DataError, whose message names it `what`, and appends
-  /// nothing.
+  /// Appends the text's tokens. If the text is not UTF-8, appends nothing and throws DataError, whose message names the
+  /// text as `what`.
   void encode(std::string_view text, Specials specials, std::vector<TokenId>& ids,
               const std::string& what = "the text");
 

@@ -28,8 +28,7 @@ TokenData load_tokens(const TokenRequest& request, const Tokenizer& tokenizer);
 /// The cache's directory: `chosen`, or the default if that is "".
 std::filesystem::path token_cache_directory(const std::string& chosen);
 
-/// Tokenises a text file into a token shard and returns the number of tokens. load_tokens() does the same for its
-/// cache.
+/// Tokenises a text file into a token shard and returns the number of tokens.
 std::int64_t write_tokens(const std::filesystem::path& text, const std::string& field, const Tokenizer& tokenizer,
                           const std::filesystem::path& shard);
 

@@ -3,8 +3,7 @@
 //
 //   GPT-2     magic 20240520, version 1, 16-bit tokens
 //   Llama-3   magic 20240801, version 7, 32-bit tokens
-//   bytes     magic 1768449388 (the file begins with "lehi"), version 1, 16-bit tokens; unknown to llm.c, which rejects
-//   it
+//   bytes     magic 1768449388 (the file begins with "lehi"), version 1, 16-bit tokens; llm.c rejects it
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,7 @@ struct Merge {
 class Vocabulary {
  public:
   /// Throws DataError, whose message names the files as `where`, unless the ids are 0, 1, 2, ... without gap or
-  /// repetition, no token appears twice, every byte has a token, and every merge is unique and joins two tokens to a
-  /// third.
+  /// repetition, tokens are unique, every byte has one, and merges are unique and join two tokens to a third.
   Vocabulary(const VocabularyParts& parts, const std::string& where);
 
   TokenId size() const { return static_cast<TokenId>(spans_.size()); }
