@@ -1,5 +1,5 @@
-// The generator against its published vectors, and the distributions on top of it. The statistical tests use a bound of
-// five standard deviations (two-sided level 6e-7) and fixed seeds.
+// The generator against its published test vectors, and the distributions on top of it. The statistical tests use a
+// bound of five standard deviations (two-sided level 6e-7) and fixed seeds.
 #include "kernels/draws.h"
 
 #include <gmock/gmock.h>
