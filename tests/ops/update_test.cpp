@@ -183,8 +183,8 @@ TEST(Update, NanReachesTheWeightsInBothPaths) {
   }
 }
 
-// eps = 0, and nothing to divide by: no gradient yet, or one whose square float32 cannot tell from 0.
-TEST(Update, WithoutAScaleAWeightKeepsStill) {
+// eps = 0 and a denominator of 0: the gradient is 0, or its square underflows in float32.
+TEST(Update, AWeightWithoutAScaleDoesNotChange) {
   for (const bool plain : {false, true}) {
     const auto run = plain ? update_plain : update;
     for (const Form form : {Form::scaled, Form::root_sum, Form::clipped, Form::quotient}) {
