@@ -1,5 +1,4 @@
-// Cross-entropy against torch and against its own theory. The values of the 60-digit reference are in
-// reference_test.cpp.
+// Cross-entropy against torch and against its theory. The comparison with 60-digit values is in reference_test.cpp.
 #include "lehi/cross_entropy.h"
 
 #include <gmock/gmock.h>
@@ -116,7 +115,7 @@ TEST(CrossEntropy, ImitationIsTheGradientOfZ) {
 
 // The paper's r_i - s_i sum_k r_k in arithmetic of 64 bits, entry by entry. 1e-18 of its terms is that formula's own
 // rounding; 1e-15 of the diagonal sqrt(s (1 - s)) is what remains of ours where terms of both signs cancel.
-TEST(CrossEntropy, ImitationKeepsItsDigitsEntryByEntry) {
+TEST(CrossEntropy, ImitationIsPreciseEntryByEntry) {
   static_assert(std::numeric_limits<long double>::digits >= 64);
   torch::manual_seed(4);
   for (const double spread : {1e-3, 1.0, 5.0, 12.0}) {
@@ -177,7 +176,7 @@ TEST(CrossEntropy, HugeLogitsStayFiniteAndExact) {
   }
 }
 
-TEST(CrossEntropy, OneClassHasNothingToLearn) {
+TEST(CrossEntropy, OneClassHasZeroGradients) {
   const auto p = torch::tensor({{3.0}, {-1e4}});
   for (const Probe probe : all_probes()) {
     const auto found = CrossEntropy().evaluate(p, torch::zeros({2}, torch::kInt64), {probe});
@@ -220,7 +219,7 @@ TEST(CrossEntropy, TwoClassesHaveNoImitation) {
 }
 
 // In a process of its own, since the warning comes once.
-TEST(CrossEntropyDeathTest, TwoClassesWithImitationAreWarnedAbout) {
+TEST(CrossEntropyDeathTest, TwoClassesWithImitationWarn) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto evaluate = [](Probe probe) {
     CrossEntropy().evaluate(torch::zeros({1, 2}), torch::zeros({1}, torch::kInt64), {probe});
@@ -303,7 +302,7 @@ TEST(CrossEntropy, RowWeightsEnterByScale) {
   }
 }
 
-TEST(CrossEntropy, IgnoredRowsCountForNothing) {
+TEST(CrossEntropy, IgnoredRowsDoNotCount) {
   torch::manual_seed(9);
   const auto p = torch::randn({4, 3}, torch::kFloat64);
   const auto y = torch::tensor({0, -100, 2, -100}, torch::kInt64);

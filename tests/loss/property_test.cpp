@@ -1,6 +1,6 @@
-// Every loss and probe on random shapes, dtypes, memory layouts and entries, tame and extreme, against the plain
-// long double versions; and what must hold whatever the entries are: finite results, rows that know nothing of each
-// other, the same bits from every layout, the ATen path.
+// Every loss and probe on random shapes, dtypes, memory layouts and ordinary and extreme entries, against plain long
+// double versions. For any entries: results are finite, rows are independent, every layout gives the same bits, and the
+// ATen path agrees.
 #include "support/property.h"
 
 #include <fmt/format.h>
@@ -99,8 +99,8 @@ const std::vector<torch::Dtype> loss_dtypes = {torch::kFloat64, torch::kFloat32}
 // The largest prediction that leaves value and slope of every loss finite, with room for a difference of two.
 double largest_prediction(torch::Dtype dtype) { return dtype == torch::kFloat64 ? 1e150 : 1e38; }
 
-// Deterministic results: rows that change places take theirs with them. All: two halves are the whole; `size`: the sum
-// of the values' sizes.
+// Deterministic results: permuting rows permutes their results. All results: two halves add up to the whole; `size` is
+// the sum of the absolute values.
 std::string rows_are_independent(const Loss& loss, const Tensor& p, const Tensor& y, const ProbeRequest& request,
                                  const Evaluation& whole, double size) {
   const std::int64_t rows = p.size(0);
@@ -305,7 +305,7 @@ std::string cross_entropy_property() {
 
 TEST(LossProperties, CrossEntropyIsItsFormulaWhateverTheInput) { expect_always(600, cross_entropy_property); }
 
-// u of every loss is what torch's autograd makes of its value, in float64.
+// u of every loss equals torch's autograd of its value, in float64.
 std::string autograd_property() {
   const std::int64_t rows = draw("rows", 1, 6);
   const std::int64_t outputs = draw("outputs", 1, 6);
@@ -339,7 +339,7 @@ std::string autograd_property() {
 
 TEST(LossProperties, GradientsAreAutogradsOfTheValues) { expect_always(100, autograd_property); }
 
-// One infinity or NaN anywhere is named, and no loss takes it for a number.
+// One infinity or NaN anywhere throws with its position.
 std::string non_finite_property() {
   const std::int64_t rows = draw("rows", 1, 9);
   const std::int64_t outputs = draw_one<std::int64_t>("outputs", {1, 2, 3, 17, 1030});
@@ -364,9 +364,9 @@ std::string non_finite_property() {
   return "";
 }
 
-TEST(LossProperties, NoLossTakesANanForANumber) { expect_always(100, non_finite_property); }
+TEST(LossProperties, NonFinitePredictionsThrow) { expect_always(100, non_finite_property); }
 
-// A linear layer's cross-entropy is the loss of its logits, whatever the chunks and the memory of the hidden values.
+// LinearCrossEntropy equals CrossEntropy of its logits for any chunks and any memory layout of the hidden values.
 std::string linear_property() {
   const std::int64_t rows = draw("rows", 1, 12);
   const std::int64_t width = draw("width", 1, 6);
