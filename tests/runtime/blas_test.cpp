@@ -1,4 +1,4 @@
-// Which kernel OpenBLAS should run, decided for many machines.
+// Which kernel OpenBLAS should run, for many machines.
 #include "runtime/blas.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(BetterBlasKernel, IsProposedOnlyForClearlyUnfitKernels) {
   EXPECT_EQ(better_blas_kernel(host_with("intel", "avx512", "", "reference")), "");
 }
 
-TEST(BlasFromPath, TellsTheLibrariesApart) {
+TEST(BlasFromPath, DistinguishesTheLibraries) {
   EXPECT_EQ(blas_from_path("/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3"), "openblas");
   EXPECT_EQ(blas_from_path("/opt/conda/lib/libopenblasp-r0.3.21.so"), "openblas");
   EXPECT_EQ(blas_from_path("/usr/lib/x86_64-linux-gnu/blas/libblas.so.3.11.0"), "reference");

@@ -1,4 +1,4 @@
-// This machine, as described.
+// The description of this machine.
 #include "lehi/runtime.h"
 
 #include <ATen/Parallel.h>
