@@ -1,4 +1,4 @@
-// The tests' main: the machine prepared as the program does it, then GoogleTest.
+// main() of the tests: starts up like the program, then runs GoogleTest.
 #include <gmock/gmock.h>
 
 #include "base/startup.h"
