@@ -166,7 +166,7 @@ TEST(Evaluate, NonFinitePredictionsThrowWithTheirPosition) {
   const Automatic automatic([](const torch::Tensor& p, const torch::Tensor& y) { return (p - y).square(); });
   const CrossEntropy cross_entropy;
   const MeanSquaredError mse;
-  const SquaredHinge hinge;  // its loss at +inf would be 0
+  const SquaredHinge hinge;  // its formula gives 0 at +inf
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                            -std::numeric_limits<double>::infinity()}) {
     auto p = torch::zeros({5, 3});

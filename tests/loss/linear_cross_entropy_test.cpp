@@ -1,5 +1,5 @@
-// LinearCrossEntropy against CrossEntropy on logits that torch multiplies out, with autograd carrying u and v through
-// the multiplication.
+// LinearCrossEntropy against CrossEntropy on logits computed by torch, with u and v pulled back through the product by
+// autograd.
 #include "lehi/linear_cross_entropy.h"
 
 #include <gmock/gmock.h>
@@ -83,7 +83,7 @@ TEST(LinearCrossEntropy, SecondDerivativesAreAutogradsOfAutograd) {
   }
 }
 
-// One weight embeds and predicts: its g and s have both parts before s is squared.
+// One weight is embedding and output layer: g and s are the sums of both parts, before s is squared.
 TEST(LinearCrossEntropy, TiedWeightsTakeTheStepsOfOneGraph) {
   const auto [unused, start, unused_targets] = linear_problem();
   torch::manual_seed(8);

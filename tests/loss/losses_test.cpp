@@ -23,7 +23,7 @@ using torch::Tensor;
 struct Case {
   std::shared_ptr<Loss> loss;
   std::function<Tensor(const Tensor&, const Tensor&)> torch_loss;
-  std::function<Tensor(const Tensor&)> targets;  // from uniform numbers
+  std::function<Tensor(const Tensor&)> targets;  // makes targets from uniform numbers
 };
 
 Tensor focal_by_torch(const Tensor& p, const Tensor& y, double gamma, double alpha) {
@@ -135,7 +135,7 @@ TEST(ElementwiseLosses, GaussNewtonIsTheSignedRoot) {
   }
 }
 
-// E[v] = 0 and E[v^2] = l'' for the labels that the model itself draws, within five standard deviations (level 6e-7).
+// E[v] = 0 and E[v^2] = l'' for labels drawn from the model, within five standard deviations (level 6e-7).
 TEST(ElementwiseLosses, SampledLabelsHaveTheFisherMoments) {
   constexpr std::int64_t rows = 100000;
   for (const Case& c : cases()) {

@@ -89,9 +89,9 @@ std::string compare(const std::string& what, const Tensor& found, const std::vec
   return "";
 }
 
-// The rounding of a result: half a unit in the last place of its dtype, and a few of float64 before that.
+// Rounding error of a result: half a unit in the last place of its dtype, and a few units of float64.
 double rounding_of(torch::Dtype dtype) { return dtype == torch::kFloat64 ? 1e-14 : 6.1e-8; }
-// Below the normal numbers there are no relative errors. exp_of_nonpositive() ends a little above.
+// Below the normal numbers errors are absolute. exp_of_nonpositive() is 0 a little above them.
 double least_of(torch::Dtype dtype) { return dtype == torch::kFloat64 ? 1e-300 : 1.5e-45; }
 
 const std::vector<torch::Dtype> loss_dtypes = {torch::kFloat64, torch::kFloat32};
@@ -221,7 +221,7 @@ std::string cross_entropy_property() {
   const auto dtype = draw_one("dtype", loss_dtypes);
   const auto kind = draw_one("entries", all_entries);
   const std::int64_t rows = draw("rows", 1, 7);
-  const bool wide = draw("wide", 0, 9) == 9;  // rows that float32 arithmetic serves
+  const bool wide = draw("wide", 0, 9) == 9;  // rows computed in float32
   const std::int64_t classes = wide ? draw("many classes", 1024, 1200) : draw("classes", 1, 40);
   const bool by_index = draw("probabilities", 0, 1) == 0;
   const bool weighted = draw("class weights", 0, 1) == 1;
@@ -272,7 +272,7 @@ std::string cross_entropy_property() {
     if (probe == Probe::gradient) continue;
     const Real factor = scale == Scale::mean ? expected.c : std::sqrt(expected.c);
     if (probe == Probe::sampled_label) {
-      // u at a label that the model could have drawn: the negative entry, or the largest class where that has all.
+      // u at a label that could have been drawn: the negative entry, or the largest class if its probability is 1.
       const Tensor row_probe = found.probe[row];
       const Tensor label = (row_probe < 0.0).any().item<bool>() ? row_probe.argmin() : p[row].argmax();
       const auto drawn = static_cast<std::size_t>(label.item<std::int64_t>());
@@ -389,7 +389,7 @@ std::string linear_property() {
   if (std::abs(found.sum - expected.sum) > 1e-11 * (1.0 + expected.sum)) return "another value";
   if (!near(found.gradient, expected.gradient.mm(weight))) return "another u";
   if (!near(found.parameter_gradients[0], expected.gradient.t().mm(hidden))) return "another gradient of the weight";
-  if (probe == Probe::gradient || probe == Probe::sampled_label) return "";  // a draw between two labels may turn
+  if (probe == Probe::gradient || probe == Probe::sampled_label) return "";  // rounding may change the drawn label
   if (!near(found.probe, expected.probe.mm(weight))) return "another v";
   if (!near(found.parameter_probes[0], expected.probe.t().mm(hidden))) return "another probe of the weight";
   return "";

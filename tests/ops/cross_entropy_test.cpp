@@ -52,8 +52,8 @@ CrossEntropyTask task_of(std::int64_t rows, std::int64_t classes, torch::Dtype d
 // Relative error of the loss: that of float64 sums of thousands of terms, except in rows computed by
 // cross_entropy_wide.h. There the terms h^2 of Z are squares of float32 numbers with a rounding error of 5e-8 each
 // (root mean square; of h^2 1e-7), so that log Z is off by 1e-7 / sqrt(K) when K classes have most of the probability:
-// 1e-8 for K = 100, beside a loss of 5 to 15. What float64 takes for the terms, 1 ns an exponential, is two thirds of
-// what such a row takes altogether.
+// 1e-8 for K = 100, beside a loss of 5 to 15. Computing the terms in
+// float64 would cost 1 ns per exponential, two thirds of the whole time of such a row.
 double value_tolerance(const CrossEntropyTask& task) {
   const bool wide = task.logits.scalar_type() == torch::kFloat32 && task.logits.size(1) >= wide_classes &&
                     task.has_indices() && task.label_smoothing == 0.0 && wide_probe(task.probe);
@@ -175,7 +175,7 @@ TEST(CrossEntropyKernel, LongFloat32RowsArePreciseRowByRow) {
       task.logits[1] += 100.0;  // with the smallest spread most of these are equal
       task.targets[2] = 0;
       task.targets[3] = task.logits[3].argmax();
-      task.logits[3][classes / 2] = task.logits[3].max() - 1e-4;  // a second that is nearly the first
+      task.logits[3][classes / 2] = task.logits[3].max() - 1e-4;  // nearly a tie of the two largest
       for (const Probe probe : all_probes()) {
         task.probe = probe;
         const CrossEntropyOutput fast = run(task);
@@ -193,7 +193,7 @@ TEST(CrossEntropyKernel, LongFloat32RowsArePreciseRowByRow) {
   }
 }
 
-// Ties among the three largest, in all places, and gaps that no exponential of float32 spans.
+// Ties among the three largest, in all places, and gaps beyond the range of float32's exponential.
 TEST(CrossEntropyKernel, LongFloat32RowsWithTiesAndGaps) {
   const std::vector<std::array<double, 3>> largest = {
       {5, 5, 5},    {5, 5, 4},   {5, 4, 4},     {5, 4.99, 4.98}, {90, 5, 4},           {95, 94, 4},

@@ -16,7 +16,7 @@ TEST(OneLine, LeavesOrdinaryTextAlone) {
 
 TEST(OneLine, EscapesControlCharacters) {
   EXPECT_EQ(one_line("a\nb\r\tc\x1b[31m\x7f"), "a\\nb\\r\\tc\\x1b[31m\\x7f");
-  EXPECT_EQ(one_line("\xc2\x9b"), "\\u009b");  // C1: an escape sequence's beginning in one character
+  EXPECT_EQ(one_line("\xc2\x9b"), "\\u009b");  // C1 control: starts an escape sequence
   EXPECT_EQ(one_line("a\xe2\x80\xae"
                      "b"),
             "a\\u202e"

@@ -9,7 +9,7 @@
 namespace lehi::kernels {
 namespace {
 
-// The least number of entries for another thread.
+// Entries per thread: smaller parameters are not worth starting another thread.
 constexpr std::int64_t grain = 1 << 15;
 
 template <class T>

@@ -76,7 +76,7 @@ LEHI_INLINE T exp_of_nonpositive(T x) {
   const T shifted = x * inverse_ln2 + rounder;
   const T k = shifted - rounder;
   const T r = (x - k * Constants::ln2_high) - k * Constants::ln2_low;
-  // Two coefficients at a time (Estrin), which halves the dependency chain.
+  // Two coefficients at a time (Horner's scheme in r^2), which halves the dependency chain.
   constexpr auto& c = Constants::coefficients;
   constexpr bool odd = c.size() % 2 == 1;
   const T r2 = r * r;
