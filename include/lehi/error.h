@@ -1,5 +1,5 @@
-// What the library throws. A user's mistake is a std::invalid_argument whose text says what was wrong, where, and what
-// was expected; a number that stopped being one is a NonFiniteError, so that a training loop can tell the two apart.
+// Exceptions of the library. User errors are std::invalid_argument with a message that says what is wrong, where, and
+// what was expected. NaN and infinite values are NonFiniteError, so that a training loop can distinguish the two.
 #pragma once
 
 #include <stdexcept>

@@ -1,8 +1,8 @@
-// The elementwise losses: each output contributes on its own, so d2l/dp2 is diagonal and imitation equals diagonal,
-// v = sqrt(|l''|), with z any antiderivative of it.
+// The elementwise losses: every output contributes independently, so d2l/dp2 is diagonal and the probes imitation and
+// diagonal are equal, v = sqrt(|l''|), with z any antiderivative of it.
 //
-// Targets have the predictions' shape and dtype. A row's loss is the sum over its outputs, the value the mean over
-// rows; torch's `mean` reduction divides by rows * outputs instead. With e = p - y and s = sigma(p):
+// Targets have the predictions' shape and dtype. The loss of a row is the sum over its outputs, the value is the mean
+// over rows; torch's `mean` reduction divides by rows * outputs instead. With e = p - y and s = sigma(p):
 //
 //   class                 l                                  u                 l''               z (imitation)
 //   MeanSquaredError      e^2 / 2                            e                 1                 p
@@ -13,9 +13,9 @@
 //   SquaredHinge          max(0, 1 - y p)^2, y = +-1         -2y max(0,1-yp)   2 or 0            -y sqrt(2) max(0,1-yp)
 //   Focal(gamma, alpha)   -a (1-q)^gamma log q, q = s or 1-s chain rule        may be negative   no closed form
 //
-// Probes: every one has gradient, imitation and diagonal. gauss-newton (+-sqrt(l'')) exists where l'' >= 0 always: all
-// but Focal. sampled-label exists where the loss is the likelihood of a distribution: MeanSquaredError (normal, unit
-// variance), BinaryCrossEntropy (Bernoulli), PoissonNll (Poisson).
+// Probes: all losses have gradient, imitation and diagonal. gauss-newton (+-sqrt(l'')) needs l'' >= 0: all but Focal.
+// sampled-label needs a negative log likelihood: MeanSquaredError (normal, unit variance),
+// BinaryCrossEntropy (Bernoulli), PoissonNll (Poisson).
 #pragma once
 
 #include "lehi/loss.h"
@@ -26,7 +26,7 @@ namespace kernels {
 struct ElementwiseFormula;
 }
 
-/// Shared by all of this file: what an elementwise loss answers besides its formula.
+/// Base of all losses in this file, which differ in their formula only.
 class ElementwiseLoss : public Loss {
  public:
   bool supports(Probe probe) const override;
@@ -58,7 +58,7 @@ class BinaryCrossEntropy final : public ElementwiseLoss {
   kernels::ElementwiseFormula formula() const override;
 };
 
-/// Quadratic up to delta, linear beyond (Huber 1964). torch's huber_loss.
+/// Quadratic up to delta, linear beyond (Huber 1964), like torch's huber_loss.
 class Huber final : public ElementwiseLoss {
  public:
   explicit Huber(double delta = 1.0);  ///< delta > 0
@@ -70,7 +70,7 @@ class Huber final : public ElementwiseLoss {
   double delta_;
 };
 
-/// log cosh of the error: a smooth Huber.
+/// log cosh of the error, a smooth variant of Huber.
 class LogCosh final : public ElementwiseLoss {
  public:
   std::string name() const override { return "log-cosh"; }

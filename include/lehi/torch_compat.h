@@ -1,5 +1,4 @@
-// What differs between the LibTorch that is tested (1.13, Debian's) and LibTorch 2.x, in one place.
-// 2.x should compile; it is untested until a machine with it has run the tests.
+// Differences between LibTorch 1.13 (Debian's, tested) and LibTorch 2.x. 2.x should compile but has not been tested.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -13,7 +12,8 @@
 
 namespace lehi::compat {
 
-/// The key of torch::optim::Optimizer::state(): the tensor's address, as text up to LibTorch 2.0, as a pointer since.
+/// The key type of torch::optim::Optimizer::state(): the tensor's address, a string up to LibTorch 2.0, then a
+/// pointer.
 using StateKey = std::decay_t<decltype(std::declval<torch::optim::Optimizer&>().state())>::key_type;
 
 template <class Key = StateKey>
@@ -31,27 +31,29 @@ namespace torch_warnings = c10::WarningUtils;
 namespace torch_warnings = c10::Warning;
 #endif
 
-/// While it lives, hears the warnings of this thread instead of LibTorch's log.
+/// While it exists, LibTorch's warnings of this thread go to `handle` instead of LibTorch's log.
 class WarningListener final : private c10::WarningHandler {
  public:
-  explicit WarningListener(std::function<void(const std::string& message)> hear)
-      : hear_(std::move(hear)), previous_(torch_warnings::get_warning_handler()) {
+  explicit WarningListener(std::function<void(const std::string& message)> handle)
+      : handle_(std::move(handle)), previous_(torch_warnings::get_warning_handler()) {
     torch_warnings::set_warning_handler(this);
   }
   WarningListener(const WarningListener&) = delete;
   WarningListener& operator=(const WarningListener&) = delete;
+  WarningListener(WarningListener&&) = delete;
+  WarningListener& operator=(WarningListener&&) = delete;
   ~WarningListener() override { torch_warnings::set_warning_handler(previous_); }
 
  private:
 #if TORCH_VERSION_MAJOR >= 2
-  void process(const c10::Warning& warning) override { hear_(warning.msg()); }
+  void process(const c10::Warning& warning) override { handle_(warning.msg()); }
 #else
   void process(const c10::SourceLocation& /*where*/, const std::string& message, const bool /*verbatim*/) override {
-    hear_(message);
+    handle_(message);
   }
 #endif
 
-  std::function<void(const std::string&)> hear_;
+  std::function<void(const std::string&)> handle_;
   c10::WarningHandler* previous_;
 };
 

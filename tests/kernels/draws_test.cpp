@@ -1,5 +1,5 @@
-// The generator against its published vectors, and the distributions on top of it. The statistical tests use a bound of
-// five standard deviations (two-sided level 6e-7) and fixed seeds.
+// The generator against its published test vectors, and the distributions on top of it. The statistical tests use a
+// bound of five standard deviations (two-sided level 6e-7) and fixed seeds.
 #include "kernels/draws.h"
 
 #include <gmock/gmock.h>
@@ -143,7 +143,7 @@ TEST(Draws, NormalFollowsItsDistributionFunction) {
   }
 }
 
-// Below 10, up to 1e8 and above are three algorithms.
+// Three algorithms: for rates below 10, up to 1e8, and above.
 TEST(Draws, PoissonHasPoissonMoments) {
   const Draws draws(key_of(11, 12));
   for (const double rate : {0.01, 0.7, 4.0, 9.99, 10.0, 37.5, 400.0, 1e6, 1e12}) {

@@ -1,4 +1,4 @@
-// The three largest of a row against a sorted copy of it.
+// The three largest entries of a row against a sorted copy of it.
 #include "kernels/largest_logits.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ void expect_largest(const std::vector<float>& row) {
   EXPECT_EQ(found.second, std::find(from, row.end(), sorted[1]) - row.begin());
 }
 
-// Few values make ties, many make none; sizes on both sides of a vector and of the pieces it looks in.
+// Few values make ties, many make none; sizes around a vector and around the segments.
 TEST(LargestLogits, AreThoseOfASortedRow) {
   std::mt19937 random(1);
   for (const std::size_t size : {3, 4, 15, 16, 17, 64, 65, 1000, 32'767, 32'768, 32'769, 70'001}) {
@@ -57,7 +57,7 @@ TEST(LargestLogits, OfARowOfTheSmallestNumbers) {
   expect_largest(std::vector<float>(100, std::numeric_limits<float>::lowest()));
 }
 
-TEST(LargestLogits, SayThatALogitIsNotFinite) {
+TEST(LargestLogits, ReportNonFiniteLogits) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                           -std::numeric_limits<float>::infinity()}) {
     for (const std::size_t size : {3, 16, 75, 1030}) {

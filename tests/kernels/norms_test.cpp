@@ -16,7 +16,7 @@ class NormsByHand : public ::testing::Test {};
 using FloatingTypes = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(NormsByHand, FloatingTypes);
 
-// Every chunk a call of its own, the last one first.
+// One call per chunk, in reverse order.
 void backwards(void* /*context*/, std::int64_t size, std::int64_t /*grain*/, const LoopBody& body) {
   for (std::int64_t i = size; i > 0; --i) body(i - 1, i);
 }

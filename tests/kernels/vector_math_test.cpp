@@ -15,13 +15,13 @@ class ExpOfNonpositive : public ::testing::Test {};
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(ExpOfNonpositive, Types);
 
-// As kernels call it, with FMA where the machine has it: within 1 then.
+// As in a kernel: with FMA where the machine has it, and then within 1 unit.
 template <class T>
 LEHI_CLONES void exps_of(const std::vector<T>& x, std::vector<T>& y) {
   for (std::size_t i = 0; i < x.size(); ++i) y[i] = exp_of_nonpositive(x[i]);
 }
 
-// |found - exp(x)| in units of the last place of exp(x), which is found with 64 bits.
+// |found - exp(x)| in units of the last place of exp(x), computed with 64 bits.
 template <class T>
 double error_in_ulp(T found, T x) {
   static_assert(std::numeric_limits<long double>::digits >= 64);
@@ -30,9 +30,9 @@ double error_in_ulp(T found, T x) {
   return static_cast<double>(std::abs(static_cast<long double>(found) - exact) / ulp);
 }
 
-// The polynomial's last rounding is half a unit; r, the polynomial itself and, without FMA, the product before that
-// rounding add their own, in units of a number that may be half as large.
-TYPED_TEST(ExpOfNonpositive, IsGoodToTheLastPlaceOverItsRange) {
+// The last rounding of the polynomial is half a unit; r, the polynomial itself and, without FMA, the last product add
+// their own, in units of a number that may be half as large.
+TYPED_TEST(ExpOfNonpositive, IsPreciseOverItsRange) {
   using T = TypeParam;
   constexpr T least = ExpConstants<T>::least;
   constexpr T ln2 = T(0.693147180559945);
@@ -66,7 +66,7 @@ TYPED_TEST(ExpOfNonpositive, EndsOfItsRange) {
   }
 }
 
-// Whatever else its bits say: in a sum of exponents, as it once was, some of them made a number of it.
+// For any payload: adding exponent bits instead of multiplying would turn some NaNs into numbers.
 TYPED_TEST(ExpOfNonpositive, OfNanIsNan) {
   using T = TypeParam;
   using Bits = typename ExpConstants<T>::Bits;
@@ -86,7 +86,7 @@ TYPED_TEST(ExpOfNonpositive, OfNanIsNan) {
   }
 }
 
-TYPED_TEST(ExpOfNonpositive, MakesASigmoidThatKeepsItsDigits) {
+TYPED_TEST(ExpOfNonpositive, GivesAPreciseSigmoid) {
   using T = TypeParam;
   for (T x = T(-80); x <= T(80); x += T(0.37)) {
     const long double exact = 1.0L / (1.0L + std::exp(-static_cast<long double>(x)));

@@ -1,4 +1,4 @@
-// Automatic against the losses written by hand, and what it refuses.
+// Automatic against the losses written by hand, and its errors.
 #include "lehi/automatic.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ Tensor bce_function(const Tensor& p, const Tensor& y) {
   return torch::binary_cross_entropy_with_logits(p, y, {}, {}, at::Reduction::None);
 }
 
-// One loss a row, coupled through the softmax.
+// One loss per row, coupled through the softmax.
 Tensor softmax_function(const Tensor& p, const Tensor& y) {
   return torch::logsumexp(p, -1) - p.gather(-1, y.unsqueeze(-1)).squeeze(-1);
 }
@@ -79,7 +79,7 @@ TEST(Automatic, CoupledOutputsAgreeWithCrossEntropy) {
   EXPECT_LE(relative_difference(a.probe, b.probe), 1e-13);
   EXPECT_LE(relative_difference(automatic.evaluate(p, y, {Probe::imitation}).probe, b.probe), 1e-13);
   EXPECT_LE(relative_difference(automatic.hessian(p, y), by_hand.hessian(p, y)), 1e-12);
-  // Losses of shape [rows] say the same.
+  // The same with losses of shape [rows].
   const Automatic flat([](const Tensor& x, const Tensor& t) { return softmax_function(x, t).flatten(); });
   EXPECT_LE(relative_difference(flat.evaluate(p, y, {Probe::diagonal}).probe, b.probe), 1e-13);
 }
@@ -103,7 +103,8 @@ TEST(Automatic, CoupledGaussNewtonHasExactlyTheHessianAsSecondMoment) {
   EXPECT_LE(relative_difference(moment, CrossEntropy().hessian(p, y)[0]), 1e-12);
 }
 
-// Each estimate is unbiased with independent signs a row: the mean over rows within five standard errors (level 6e-7).
+// Each estimate is unbiased with independent signs per row: the mean over rows within five standard errors
+// (level 6e-7).
 TEST(Automatic, ManyCoupledOutputsAreEstimatedWithoutBias) {
   constexpr std::int64_t rows = 20000;
   const auto p = torch::tensor({1.0, -1.0, 0.5, 0.2, 0.0}, torch::kFloat64).expand({rows, 5});
@@ -127,11 +128,12 @@ TEST(Automatic, EstimatesDependOnTheGlobalRowOnly) {
   const auto all = automatic.evaluate(p, y, request).probe;
   request.key.first_row = 4;
   const auto tail = automatic.evaluate(p.slice(0, 4), y.slice(0, 4), request).probe;
-  // torch's sums and exponentials of two rows may round otherwise than those of six; other signs differ by far more.
+  // torch's sums and exponentials of two rows may round differently from those of six; other signs would
+  // differ far more.
   EXPECT_LE(relative_difference(tail, all.slice(0, 4)), 1e-14);
 }
 
-TEST(Automatic, NegativeCurvatureCountsByItsSize) {
+TEST(Automatic, NegativeCurvatureEntersByItsAbsoluteValue) {
   const Automatic concave([](const Tensor& p, const Tensor& y) { return torch::cos(p - y); });
   const auto p = torch::tensor({0.3, 2.5}, torch::kFloat64);
   const auto y = torch::zeros_like(p);
@@ -142,7 +144,7 @@ TEST(Automatic, NegativeCurvatureCountsByItsSize) {
               HasSubstr("the curvature of row 0 is negative (-0.95"));
 }
 
-TEST(Automatic, CoupledNegativeCurvatureIsRefusedByRow) {
+TEST(Automatic, CoupledNegativeCurvatureThrowsWithItsRow) {
   const Automatic saddle(
       [](const Tensor& x, const Tensor&) { return x.select(1, 0).square() - x.select(1, 1).square(); });
   const auto pair = torch::ones({2, 2}, torch::kFloat64);
@@ -150,19 +152,19 @@ TEST(Automatic, CoupledNegativeCurvatureIsRefusedByRow) {
               HasSubstr("the curvature of row 0 is negative (-2), so it has no gauss-newton factor"));
 }
 
-TEST(Automatic, RefusesALossWithoutCurvature) {
+TEST(Automatic, ThrowsForALossWithoutCurvature) {
   const auto p = torch::tensor({0.3, 2.5});
   const auto y = torch::ones_like(p);
   const Automatic absolute([](const Tensor& a, const Tensor& b) { return (a - b).abs(); }, named("absolute-error"));
   const Automatic linear([](const Tensor& a, const Tensor& b) { return a * b; });
-  EXPECT_NO_THROW(absolute.evaluate(p, y));  // its gradient is as good as any
+  EXPECT_NO_THROW(absolute.evaluate(p, y));  // the gradient probe works
   for (const Loss* loss : {static_cast<const Loss*>(&absolute), static_cast<const Loss*>(&linear)}) {
     EXPECT_THROW(loss->evaluate(p, y, {Probe::imitation}), std::invalid_argument);
     EXPECT_THAT(message_of([&] { loss->evaluate(p, y, {Probe::imitation}); }), HasSubstr("a loss without curvature"));
   }
 }
 
-// Once curvature was seen, a batch in the linear part of a Huber-like loss is an ordinary batch.
+// After a batch with curvature, one in the linear part of a Huber-like loss is accepted.
 TEST(Automatic, ABatchWithoutCurvatureIsFineLater) {
   const Automatic huber(
       [](const Tensor& a, const Tensor& b) { return torch::huber_loss(a, b, at::Reduction::None, 1.0); });
@@ -173,25 +175,25 @@ TEST(Automatic, ABatchWithoutCurvatureIsFineLater) {
   EXPECT_EQ(huber.evaluate(far, y, {Probe::diagonal}).probe.item<float>(), 0.0F);
 }
 
-// A batch with neither gradient nor curvature does not tell what the loss is like: not refused, and looked at again.
-TEST(Automatic, AFirstBatchBeyondTheMarginIsNotRefused) {
+// A batch with neither gradient nor curvature does not show whether the loss has curvature: the next one is checked.
+TEST(Automatic, AFirstBatchBeyondTheMarginIsAccepted) {
   const Automatic hinge([](const Tensor& a, const Tensor& b) { return (1 - a * b).clamp_min(0).square(); });
   const auto y = torch::ones({1});
   EXPECT_EQ(hinge.evaluate(torch::tensor({3.0}), y, {Probe::diagonal}).probe.item<float>(), 0.0F);
   EXPECT_NEAR(hinge.evaluate(torch::tensor({0.5}), y, {Probe::diagonal}).probe.item<double>(), std::sqrt(2.0), 1e-6);
 }
 
-TEST(Automatic, FindsOutThatLossesAreNotWhatTheirShapeSays) {
+TEST(Automatic, ThrowsForLossesThatDependOnOtherOutputsOrRows) {
   torch::manual_seed(4);
   const auto p = torch::randn({5, 3}, torch::kFloat64);
   const Automatic outputs([](const Tensor& a, const Tensor&) { return -torch::log_softmax(a, -1); }, named("mine"));
   EXPECT_THAT(message_of([&] { outputs.evaluate(p, p, {Probe::diagonal}); }),
-              HasSubstr("mine: the function returned one loss an output, but these depend on other outputs too"));
+              HasSubstr("mine: the function returned one loss per output, but some depend on other outputs too"));
   const Automatic rows([](const Tensor& a, const Tensor&) { return (a - a.mean(0, true)).square().sum(-1); });
   EXPECT_THAT(message_of([&] { rows.evaluate(p, p, {Probe::diagonal}); }), HasSubstr("depend on other rows too"));
 }
 
-TEST(Automatic, RefusesWhatIsNoLossAFunctionOfThePredictions) {
+TEST(Automatic, ThrowsForInvalidFunctions) {
   const auto p = torch::ones({4, 3});
   const auto message = [&](Automatic::Function function, Probe probe = Probe::gradient) {
     const Automatic loss(std::move(function), named("mine"));
@@ -199,7 +201,7 @@ TEST(Automatic, RefusesWhatIsNoLossAFunctionOfThePredictions) {
   };
   EXPECT_THAT(message([](const Tensor& a, const Tensor&) { return a.square().mean(); }),
               HasSubstr("mine: the function returned losses of shape [] for predictions of shape [4, 3]; expected the "
-                        "predictions' shape, or one loss a row, [4], not their sum or mean"));
+                        "predictions' shape, or one loss per row, [4], not their sum or mean"));
   EXPECT_THAT(message([](const Tensor& a, const Tensor&) { return a.square().sum(0); }),
               HasSubstr("losses of shape [3]"));
   EXPECT_THAT(message([](const Tensor&, const Tensor&) { return Tensor(); }), HasSubstr("undefined tensor"));
@@ -213,10 +215,10 @@ TEST(Automatic, RefusesWhatIsNoLossAFunctionOfThePredictions) {
   EXPECT_THAT(message_of([] { Automatic(bce_function, named("mine", 1, 0)); }), HasSubstr("samples is 0"));
   const Automatic many(softmax_function, named("many", 2));
   EXPECT_THAT(message_of([&] { many.evaluate(p, torch::zeros({4}, torch::kInt64), {Probe::gauss_newton}); }),
-              HasSubstr("made for at most 2 outputs; there are 3"));
+              HasSubstr("computed for at most 2 outputs, not 3"));
 }
 
-TEST(Automatic, ANonFiniteLossIsSaidToBeOne) {
+TEST(Automatic, ThrowsForANonFiniteLoss) {
   const Automatic loss([](const Tensor& p, const Tensor&) { return torch::log(p); });
   const auto p = torch::tensor({1.0, -1.0});
   EXPECT_THROW(loss.evaluate(p, p), NonFiniteError);

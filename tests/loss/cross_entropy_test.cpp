@@ -1,5 +1,4 @@
-// Cross-entropy against torch and against its own theory. The values of the 60-digit reference are in
-// reference_test.cpp.
+// Cross-entropy against torch and against its theory. The comparison with 60-digit values is in reference_test.cpp.
 #include "lehi/cross_entropy.h"
 
 #include <gmock/gmock.h>
@@ -83,7 +82,8 @@ TEST(CrossEntropy, AgreesWithTorchInEveryVariant) {
   }
 }
 
-// Summed over rows, torch's mean loss times what it divides by; row by row, since the rows do not mix.
+// The sum over rows is torch's mean loss times its divisor. The derivatives are compared row by row: rows are
+// independent.
 TEST(CrossEntropy, SecondDerivativesAndHessianAgreeWithAutomaticDifferentiation) {
   torch::manual_seed(2);
   for (const Variant& variant : variants()) {
@@ -115,8 +115,8 @@ TEST(CrossEntropy, ImitationIsTheGradientOfZ) {
 }
 
 // The paper's r_i - s_i sum_k r_k in arithmetic of 64 bits, entry by entry. 1e-18 of its terms is that formula's own
-// rounding; 1e-15 of the diagonal sqrt(s (1 - s)) is what remains of ours where terms of both signs cancel.
-TEST(CrossEntropy, ImitationKeepsItsDigitsEntryByEntry) {
+// rounding error; 1e-15 of the diagonal sqrt(s (1 - s)) is the error of ours where terms of both signs cancel.
+TEST(CrossEntropy, ImitationIsPreciseEntryByEntry) {
   static_assert(std::numeric_limits<long double>::digits >= 64);
   torch::manual_seed(4);
   for (const double spread : {1e-3, 1.0, 5.0, 12.0}) {
@@ -177,7 +177,7 @@ TEST(CrossEntropy, HugeLogitsStayFiniteAndExact) {
   }
 }
 
-TEST(CrossEntropy, OneClassHasNothingToLearn) {
+TEST(CrossEntropy, OneClassHasZeroGradients) {
   const auto p = torch::tensor({{3.0}, {-1e4}});
   for (const Probe probe : all_probes()) {
     const auto found = CrossEntropy().evaluate(p, torch::zeros({2}, torch::kInt64), {probe});
@@ -209,7 +209,7 @@ TEST(CrossEntropy, TheVocabularyOfLlama) {
   }
   const auto r = torch::sqrt(s / (1.0 - s));
   const auto v = CrossEntropy().evaluate(p, y, {Probe::imitation}).probe;
-  EXPECT_LE(relative_difference(v, r - s * r.sum(-1, true)), 1e-10);  // no class dominates here: 1 - s keeps its digits
+  EXPECT_LE(relative_difference(v, r - s * r.sum(-1, true)), 1e-10);  // no class dominates: 1 - s does not cancel
 }
 
 TEST(CrossEntropy, TwoClassesHaveNoImitation) {
@@ -219,8 +219,8 @@ TEST(CrossEntropy, TwoClassesHaveNoImitation) {
   EXPECT_TRUE((v == 0.0).all().item<bool>());
 }
 
-// In a process of its own, since the warning comes once.
-TEST(CrossEntropyDeathTest, TwoClassesWithImitationAreWarnedAbout) {
+// In a separate process, because the warning appears once per process.
+TEST(CrossEntropyDeathTest, TwoClassesWithImitationWarn) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto evaluate = [](Probe probe) {
     CrossEntropy().evaluate(torch::zeros({1, 2}), torch::zeros({1}, torch::kInt64), {probe});
@@ -232,7 +232,7 @@ TEST(CrossEntropyDeathTest, TwoClassesWithImitationAreWarnedAbout) {
   EXPECT_EXIT(evaluate(Probe::diagonal), ::testing::ExitedWithCode(0), "^done$");
 }
 
-// One row repeated; the rows whose signs are each of the 2^C patterns once give E[v v^T] without sampling.
+// One row repeated; the mean over one row for each of the 2^C sign patterns is E[v v^T] exactly.
 std::map<std::vector<double>, std::int64_t> row_of_each_pattern(const RandomKey& key, std::int64_t rows,
                                                                 std::int64_t classes) {
   std::map<std::vector<double>, std::int64_t> result;
@@ -269,7 +269,7 @@ TEST(CrossEntropy, GaussNewtonHasExactlyTheHessianAsSecondMoment) {
   }
 }
 
-// Five standard deviations of each entry's own estimate: level 6e-7 an entry.
+// Five standard deviations of the estimate of each entry: level 6e-7 per entry.
 TEST(CrossEntropy, SampledLabelsHaveTheFisherMatrixAsSecondMoment) {
   constexpr std::int64_t rows = 200000;
   const auto p = torch::tensor({1.0, -0.5, 0.3, 2.0}, torch::kFloat64);
@@ -303,7 +303,7 @@ TEST(CrossEntropy, RowWeightsEnterByScale) {
   }
 }
 
-TEST(CrossEntropy, IgnoredRowsCountForNothing) {
+TEST(CrossEntropy, IgnoredRowsDoNotCount) {
   torch::manual_seed(9);
   const auto p = torch::randn({4, 3}, torch::kFloat64);
   const auto y = torch::tensor({0, -100, 2, -100}, torch::kInt64);

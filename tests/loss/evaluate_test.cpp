@@ -1,4 +1,4 @@
-// What every loss shares: rows and outputs, buffers that are reused, and the sentence for each wrong input.
+// What all losses share: rows and outputs, reuse of buffers, and the message for each invalid input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -18,8 +18,8 @@ using ::testing::HasSubstr;
 using testing::message_of;
 using testing::same_bits;
 
-void expect_refused(const Loss& loss, const torch::Tensor& p, const torch::Tensor& y, const std::string& text,
-                    Probe probe = Probe::gradient) {
+void expect_error(const Loss& loss, const torch::Tensor& p, const torch::Tensor& y, const std::string& text,
+                  Probe probe = Probe::gradient) {
   EXPECT_THROW(loss.evaluate(p, y, {probe}), std::invalid_argument) << text;
   EXPECT_THAT(message_of([&] { loss.evaluate(p, y, {probe}); }), HasSubstr(text));
 }
@@ -100,40 +100,39 @@ TEST(Evaluate, ReadsViewsAndBuildsNoGraph) {
                         cross_entropy.evaluate(p.contiguous(), index.contiguous(), {Probe::imitation}).probe));
 }
 
-TEST(Evaluate, RefusesWhatNoLossCanTake) {
+TEST(Evaluate, ThrowsForInvalidTensors) {
   const MeanSquaredError mse;
   const auto good = torch::ones({2, 3});
-  expect_refused(mse, {}, good, "mse: the predictions are an undefined tensor");
-  expect_refused(mse, good, {}, "mse: the targets are an undefined tensor");
-  expect_refused(mse, good.to(torch::kHalf), good, "must be float32 or float64, not Half: convert");
-  expect_refused(mse, good.to(torch::kBFloat16), good, "not BFloat16");
-  expect_refused(mse, good.to(torch::kInt64), good, "not Long");
-  expect_refused(mse, torch::ones({0, 3}), torch::ones({0, 3}), "predictions of shape [0, 3] are empty");
-  expect_refused(mse, torch::ones({3, 0}), torch::ones({3, 0}), "predictions of shape [3, 0] are empty");
-  expect_refused(mse, torch::ones({}), torch::ones({}), "a single number");
-  expect_refused(mse, good.to_sparse(), good, "must be dense");
-  expect_refused(mse, good, good.to_sparse(), "must be dense");
-  expect_refused(mse, good, torch::ones({2, 3}, torch::kMeta), "predictions are on cpu and targets on meta");
+  expect_error(mse, {}, good, "mse: the predictions are an undefined tensor");
+  expect_error(mse, good, {}, "mse: the targets are an undefined tensor");
+  expect_error(mse, good.to(torch::kHalf), good, "must be float32 or float64, not Half: convert");
+  expect_error(mse, good.to(torch::kBFloat16), good, "not BFloat16");
+  expect_error(mse, good.to(torch::kInt64), good, "not Long");
+  expect_error(mse, torch::ones({0, 3}), torch::ones({0, 3}), "predictions of shape [0, 3] are empty");
+  expect_error(mse, torch::ones({3, 0}), torch::ones({3, 0}), "predictions of shape [3, 0] are empty");
+  expect_error(mse, torch::ones({}), torch::ones({}), "a single number");
+  expect_error(mse, good.to_sparse(), good, "must be dense");
+  expect_error(mse, good, good.to_sparse(), "must be dense");
+  expect_error(mse, good, torch::ones({2, 3}, torch::kMeta), "predictions are on cpu and targets on meta");
 }
 
-TEST(Evaluate, RefusesMissingProbesByName) {
+TEST(Evaluate, ThrowsForUnsupportedProbes) {
   const auto p = torch::zeros({2});
-  expect_refused(Huber(), p, p, "huber has no sampled-label probe; it has gradient, imitation, diagonal, gauss-newton",
-                 Probe::sampled_label);
-  expect_refused(Focal(), p, p, "focal has no gauss-newton probe; it has gradient, imitation, diagonal",
-                 Probe::gauss_newton);
+  expect_error(Huber(), p, p, "huber has no sampled-label probe; it has gradient, imitation, diagonal, gauss-newton",
+               Probe::sampled_label);
+  expect_error(Focal(), p, p, "focal has no gauss-newton probe; it has gradient, imitation, diagonal",
+               Probe::gauss_newton);
 }
 
-TEST(ElementwiseLosses, RefuseWrongShapesAndDtypes) {
+TEST(ElementwiseLosses, ThrowForWrongShapesAndDtypes) {
   const MeanSquaredError mse;
-  expect_refused(mse, torch::zeros({4, 1}), torch::zeros({4}),
-                 "targets of shape [4] do not match predictions of shape [4, 1]");
-  expect_refused(mse, torch::zeros({4}), torch::zeros({4}, torch::kFloat64),
-                 "targets are Double and predictions Float");
-  expect_refused(BinaryCrossEntropy(), torch::zeros({4}), torch::zeros({4}, torch::kInt64), ".to(torch::kFloat32)");
+  expect_error(mse, torch::zeros({4, 1}), torch::zeros({4}),
+               "targets of shape [4] do not match predictions of shape [4, 1]");
+  expect_error(mse, torch::zeros({4}), torch::zeros({4}, torch::kFloat64), "targets are Double and predictions Float");
+  expect_error(BinaryCrossEntropy(), torch::zeros({4}), torch::zeros({4}, torch::kInt64), ".to(torch::kFloat32)");
 }
 
-TEST(ElementwiseLosses, RefuseTargetsOutOfRange) {
+TEST(ElementwiseLosses, ThrowForTargetsOutOfRange) {
   const auto p = torch::zeros({3, 2});
   const auto with = [](double value) {
     auto y = torch::ones({3, 2});
@@ -142,20 +141,20 @@ TEST(ElementwiseLosses, RefuseTargetsOutOfRange) {
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
-  expect_refused(BinaryCrossEntropy(), p, with(1.5),
-                 "bce: the target at row 2, output 1 is 1.5; expected a number from 0 to 1");
-  expect_refused(BinaryCrossEntropy(), p, with(-0.5), "is -0.5; expected");
-  expect_refused(BinaryCrossEntropy(), p, with(nan), "is nan; expected");
-  expect_refused(PoissonNll(), p, with(-1.0), "row 2, output 1 is -1; expected a finite number that is not negative");
-  expect_refused(SquaredHinge(), p, with(0.0), "row 2, output 1 is 0; expected -1 or 1");
-  expect_refused(Focal(), p, with(0.5), "row 2, output 1 is 0.5; expected 0 or 1");
-  expect_refused(MeanSquaredError(), p, with(nan), "is nan; expected a finite number");
-  expect_refused(Huber(), p, with(inf), "is inf; expected a finite number");
-  expect_refused(LogCosh(), p.select(1, 0), with(nan).select(1, 1), "log-cosh: the target at row 2 is nan");
+  expect_error(BinaryCrossEntropy(), p, with(1.5),
+               "bce: the target at row 2, output 1 is 1.5; expected a number from 0 to 1");
+  expect_error(BinaryCrossEntropy(), p, with(-0.5), "is -0.5; expected");
+  expect_error(BinaryCrossEntropy(), p, with(nan), "is nan; expected");
+  expect_error(PoissonNll(), p, with(-1.0), "row 2, output 1 is -1; expected a finite number that is not negative");
+  expect_error(SquaredHinge(), p, with(0.0), "row 2, output 1 is 0; expected -1 or 1");
+  expect_error(Focal(), p, with(0.5), "row 2, output 1 is 0.5; expected 0 or 1");
+  expect_error(MeanSquaredError(), p, with(nan), "is nan; expected a finite number");
+  expect_error(Huber(), p, with(inf), "is inf; expected a finite number");
+  expect_error(LogCosh(), p.select(1, 0), with(nan).select(1, 1), "log-cosh: the target at row 2 is nan");
   EXPECT_THROW(MeanSquaredError().second_derivatives(p, with(nan)), std::invalid_argument);
 }
 
-TEST(ElementwiseLosses, RefuseOptionsOutOfRange) {
+TEST(ElementwiseLosses, ThrowForOptionsOutOfRange) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(message_of([] { Huber(0.0); }), HasSubstr("delta is 0; expected"));
   EXPECT_THAT(message_of([nan] { Huber{nan}; }), HasSubstr("delta is nan; expected"));
@@ -163,11 +162,11 @@ TEST(ElementwiseLosses, RefuseOptionsOutOfRange) {
   EXPECT_THAT(message_of([] { Focal(2.0, 1.0); }), HasSubstr("alpha is 1; expected"));
 }
 
-TEST(Evaluate, NonFinitePredictionsAreNamed) {
+TEST(Evaluate, NonFinitePredictionsThrowWithTheirPosition) {
   const Automatic automatic([](const torch::Tensor& p, const torch::Tensor& y) { return (p - y).square(); });
   const CrossEntropy cross_entropy;
   const MeanSquaredError mse;
-  const SquaredHinge hinge;  // its loss at +inf would be 0
+  const SquaredHinge hinge;  // its formula gives 0 at +inf
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                            -std::numeric_limits<double>::infinity()}) {
     auto p = torch::zeros({5, 3});

@@ -1,5 +1,5 @@
-// LinearCrossEntropy against CrossEntropy on logits that torch multiplies out, with autograd carrying u and v through
-// the multiplication.
+// LinearCrossEntropy against CrossEntropy on logits computed by torch, with u and v pulled back through the product by
+// autograd.
 #include "lehi/linear_cross_entropy.h"
 
 #include <gmock/gmock.h>
@@ -83,7 +83,7 @@ TEST(LinearCrossEntropy, SecondDerivativesAreAutogradsOfAutograd) {
   }
 }
 
-// One weight embeds and predicts: its g and s have both parts before s is squared.
+// One weight is embedding and output layer: g and s are the sums of both parts, before s is squared.
 TEST(LinearCrossEntropy, TiedWeightsTakeTheStepsOfOneGraph) {
   const auto [unused, start, unused_targets] = linear_problem();
   torch::manual_seed(8);
@@ -111,14 +111,15 @@ TEST(LinearCrossEntropy, TiedWeightsTakeTheStepsOfOneGraph) {
   }
 }
 
-TEST(LinearCrossEntropy, RefusesWhatDoesNotFit) {
+TEST(LinearCrossEntropy, ThrowsForWrongShapes) {
   const auto [hidden, weight, targets] = linear_problem();
   EXPECT_EQ(message_of([] { LinearCrossEntropy(torch::ones({3})); }),
             "linear-cross-entropy: the weight must have the shape [classes, width], not [3]");
   const LinearCrossEntropy loss(weight);
-  EXPECT_EQ(message_of([&] { loss.evaluate(hidden.slice(-1, 0, 5), targets); }),
-            "linear-cross-entropy: the hidden values are Double [3, 7, 5]; expected Double [..., 6], as the weight of "
-            "shape [11, 6] asks");
+  EXPECT_EQ(
+      message_of([&] { loss.evaluate(hidden.slice(-1, 0, 5), targets); }),
+      "linear-cross-entropy: the hidden values are Double [3, 7, 5]; expected Double [..., 6], to match the weight of "
+      "shape [11, 6]");
   EXPECT_EQ(message_of([&] { loss.evaluate(hidden, targets.slice(1, 0, 6)); }),
             "linear-cross-entropy: the targets have shape [3, 6]; expected [3, 7]");
 }

@@ -1,5 +1,5 @@
-// The elementwise losses against torch: value, gradient and second derivatives by automatic differentiation; then what
-// the theory says of their probes.
+// The elementwise losses against torch's automatic differentiation: value, gradient, second derivatives. Then the
+// theory of their probes.
 #include "lehi/losses.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using torch::Tensor;
 struct Case {
   std::shared_ptr<Loss> loss;
   std::function<Tensor(const Tensor&, const Tensor&)> torch_loss;
-  std::function<Tensor(const Tensor&)> targets;  // from uniform numbers
+  std::function<Tensor(const Tensor&)> targets;  // makes targets from uniform numbers
 };
 
 Tensor focal_by_torch(const Tensor& p, const Tensor& y, double gamma, double alpha) {
@@ -135,7 +135,7 @@ TEST(ElementwiseLosses, GaussNewtonIsTheSignedRoot) {
   }
 }
 
-// E[v] = 0 and E[v^2] = l'' for the labels that the model itself draws, within five standard deviations (level 6e-7).
+// E[v] = 0 and E[v^2] = l'' for labels drawn from the model, within five standard deviations (level 6e-7).
 TEST(ElementwiseLosses, SampledLabelsHaveTheFisherMoments) {
   constexpr std::int64_t rows = 100000;
   for (const Case& c : cases()) {
@@ -182,8 +182,8 @@ TEST(ElementwiseLosses, StayFiniteWhereTheResultIs) {
   EXPECT_TRUE(torch::isfinite(focal.probe).all().item<bool>());
 }
 
-// log cosh e = e^2/2 - e^4/12 + ...: the leading term keeps its digits.
-TEST(LogCosh, KeepsItsDigitsNearZero) {
+// log cosh e = e^2/2 - e^4/12 + ...: no cancellation near zero.
+TEST(LogCosh, IsPreciseNearZero) {
   const auto e = torch::tensor({1e-8}, torch::kFloat64);
   EXPECT_NEAR(LogCosh().evaluate(e, torch::zeros_like(e)).sum, 5e-17, 5e-17 * 1e-14);
 }

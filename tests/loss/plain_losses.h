@@ -1,6 +1,5 @@
-// The losses once more, number by number in long double (64 bits of mantissa, exponents to 10^4932): value, u, second
-// derivatives and probes straight from the definitions of lehi/losses.h and lehi/cross_entropy.h, for tests to compare
-// with.
+// Reference implementations of the losses, one number at a time in long double (64 bits of mantissa, exponents to
+// 10^4932): value, u, second derivatives and probes from the definitions in lehi/losses.h and lehi/cross_entropy.h.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,8 @@ namespace lehi::testing {
 
 using Real = long double;
 
-/// The sizes are of the terms that slope and second derivative are sums of: what their rounding is relative to.
+/// The sizes are sums of absolute values of the terms of slope and second derivative: rounding errors are relative to
+/// them.
 struct PlainPoint {
   Real value;
   Real slope;
@@ -26,7 +26,7 @@ struct PlainPoint {
 
 using PlainLoss = std::function<PlainPoint(Real p, Real y)>;
 
-/// 1 / (1 + exp(-x)), from the side that keeps its digits.
+/// 1 / (1 + exp(-x)), without cancellation.
 inline Real plain_sigmoid(Real x) {
   const Real e = std::exp(-std::abs(x));
   return x < 0 ? e / (1 + e) : 1 / (1 + e);
@@ -50,7 +50,7 @@ inline PlainPoint plain_huber(Real p, Real y, Real delta) {
 inline PlainPoint plain_log_cosh(Real p, Real y) {
   const Real e = p - y;
   const Real root = 4 * plain_sigmoid(2 * e) * plain_sigmoid(-2 * e);  // 1 / cosh^2
-  // Near 0 the series: softplus would lose the digits of e^2 / 2.
+  // Near 0 by the series: softplus would cancel.
   const Real value = std::abs(e) < 1e-3L ? e * e / 2 - e * e * e * e / 12 + e * e * e * e * e * e / 45
                                          : std::abs(e) + std::log1p(std::exp(-2 * std::abs(e))) - std::log(Real(2));
   return {value, std::tanh(e), root};

@@ -1,6 +1,6 @@
-// Every loss and probe on random shapes, dtypes, memory layouts and entries, tame and extreme, against the plain
-// long double versions; and what must hold whatever the entries are: finite results, rows that know nothing of each
-// other, the same bits from every layout, the ATen path.
+// Every loss and probe on random shapes, dtypes, memory layouts and ordinary and extreme entries, against plain long
+// double versions. For any entries: results are finite, rows are independent, every layout gives the same bits, and the
+// ATen path agrees.
 #include "support/property.h"
 
 #include <fmt/format.h>
@@ -89,9 +89,9 @@ std::string compare(const std::string& what, const Tensor& found, const std::vec
   return "";
 }
 
-// The rounding of a result: half a unit in the last place of its dtype, and a few of float64 before that.
+// Rounding error of a result: half a unit in the last place of its dtype, and a few units of float64.
 double rounding_of(torch::Dtype dtype) { return dtype == torch::kFloat64 ? 1e-14 : 6.1e-8; }
-// Below the normal numbers there are no relative errors. exp_of_nonpositive() ends a little above.
+// Below the normal numbers errors are absolute. exp_of_nonpositive() is 0 a little above them.
 double least_of(torch::Dtype dtype) { return dtype == torch::kFloat64 ? 1e-300 : 1.5e-45; }
 
 const std::vector<torch::Dtype> loss_dtypes = {torch::kFloat64, torch::kFloat32};
@@ -99,8 +99,8 @@ const std::vector<torch::Dtype> loss_dtypes = {torch::kFloat64, torch::kFloat32}
 // The largest prediction that leaves value and slope of every loss finite, with room for a difference of two.
 double largest_prediction(torch::Dtype dtype) { return dtype == torch::kFloat64 ? 1e150 : 1e38; }
 
-// Deterministic results: rows that change places take theirs with them. All: two halves are the whole; `size`: the sum
-// of the values' sizes.
+// Deterministic results: permuting rows permutes their results. All results: two halves add up to the whole; `size` is
+// the sum of the absolute values.
 std::string rows_are_independent(const Loss& loss, const Tensor& p, const Tensor& y, const ProbeRequest& request,
                                  const Evaluation& whole, double size) {
   const std::int64_t rows = p.size(0);
@@ -221,7 +221,7 @@ std::string cross_entropy_property() {
   const auto dtype = draw_one("dtype", loss_dtypes);
   const auto kind = draw_one("entries", all_entries);
   const std::int64_t rows = draw("rows", 1, 7);
-  const bool wide = draw("wide", 0, 9) == 9;  // rows that float32 arithmetic serves
+  const bool wide = draw("wide", 0, 9) == 9;  // rows computed in float32
   const std::int64_t classes = wide ? draw("many classes", 1024, 1200) : draw("classes", 1, 40);
   const bool by_index = draw("probabilities", 0, 1) == 0;
   const bool weighted = draw("class weights", 0, 1) == 1;
@@ -272,7 +272,7 @@ std::string cross_entropy_property() {
     if (probe == Probe::gradient) continue;
     const Real factor = scale == Scale::mean ? expected.c : std::sqrt(expected.c);
     if (probe == Probe::sampled_label) {
-      // u at a label that the model could have drawn: the negative entry, or the largest class where that has all.
+      // u at a label that could have been drawn: the negative entry, or the largest class if its probability is 1.
       const Tensor row_probe = found.probe[row];
       const Tensor label = (row_probe < 0.0).any().item<bool>() ? row_probe.argmin() : p[row].argmax();
       const auto drawn = static_cast<std::size_t>(label.item<std::int64_t>());
@@ -305,7 +305,7 @@ std::string cross_entropy_property() {
 
 TEST(LossProperties, CrossEntropyIsItsFormulaWhateverTheInput) { expect_always(600, cross_entropy_property); }
 
-// u of every loss is what torch's autograd makes of its value, in float64.
+// u of every loss equals torch's autograd of its value, in float64.
 std::string autograd_property() {
   const std::int64_t rows = draw("rows", 1, 6);
   const std::int64_t outputs = draw("outputs", 1, 6);
@@ -339,7 +339,7 @@ std::string autograd_property() {
 
 TEST(LossProperties, GradientsAreAutogradsOfTheValues) { expect_always(100, autograd_property); }
 
-// One infinity or NaN anywhere is named, and no loss takes it for a number.
+// One infinity or NaN anywhere throws with its position.
 std::string non_finite_property() {
   const std::int64_t rows = draw("rows", 1, 9);
   const std::int64_t outputs = draw_one<std::int64_t>("outputs", {1, 2, 3, 17, 1030});
@@ -364,9 +364,9 @@ std::string non_finite_property() {
   return "";
 }
 
-TEST(LossProperties, NoLossTakesANanForANumber) { expect_always(100, non_finite_property); }
+TEST(LossProperties, NonFinitePredictionsThrow) { expect_always(100, non_finite_property); }
 
-// A linear layer's cross-entropy is the loss of its logits, whatever the chunks and the memory of the hidden values.
+// LinearCrossEntropy equals CrossEntropy of its logits for any chunks and any memory layout of the hidden values.
 std::string linear_property() {
   const std::int64_t rows = draw("rows", 1, 12);
   const std::int64_t width = draw("width", 1, 6);
@@ -389,7 +389,7 @@ std::string linear_property() {
   if (std::abs(found.sum - expected.sum) > 1e-11 * (1.0 + expected.sum)) return "another value";
   if (!near(found.gradient, expected.gradient.mm(weight))) return "another u";
   if (!near(found.parameter_gradients[0], expected.gradient.t().mm(hidden))) return "another gradient of the weight";
-  if (probe == Probe::gradient || probe == Probe::sampled_label) return "";  // a draw between two labels may turn
+  if (probe == Probe::gradient || probe == Probe::sampled_label) return "";  // rounding may change the drawn label
   if (!near(found.probe, expected.probe.mm(weight))) return "another v";
   if (!near(found.parameter_probes[0], expected.probe.t().mm(hidden))) return "another probe of the weight";
   return "";

@@ -62,8 +62,7 @@ TEST(References, CrossEntropy) {
   }
 }
 
-// Classes that no exponential reaches change nothing about the others: the same rows, as long as those that the kernel
-// computes in float32.
+// The same rows with further classes of probability 0, long enough for the kernel's float32 version.
 TEST(References, CrossEntropyOfLongFloat32Rows) {
   const auto entries = testing::read_data("auxiliary_gradients.json").at("cross_entropy");
   constexpr std::int64_t classes = kernels::wide_classes + 76;

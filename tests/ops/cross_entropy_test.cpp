@@ -1,4 +1,4 @@
-// The cross-entropy kernel against its plain ATen version, and the same bits whatever the threads and micro-batches.
+// The cross-entropy kernel against its plain ATen version, and the same bits for any threads and micro-batches.
 #include "ops/cross_entropy.h"
 
 #include <ATen/Parallel.h>
@@ -49,10 +49,11 @@ CrossEntropyTask task_of(std::int64_t rows, std::int64_t classes, torch::Dtype d
   return task;
 }
 
-// Of the loss, relative: float64 sums of thousands of terms, but in rows that cross_entropy_wide.h serves. There the
-// terms h^2 of Z are squares of float32 numbers with a rounding error of 5e-8 each (root mean square; of h^2 1e-7), so
-// that log Z is off by 1e-7 / sqrt(K) when K classes have most of the probability: 1e-8 for K = 100, beside a loss of 5
-// to 15. What float64 takes for the terms, 1 ns an exponential, is two thirds of what such a row takes altogether.
+// Relative error of the loss: that of float64 sums of thousands of terms, except in rows computed by
+// cross_entropy_wide.h. There the terms h^2 of Z are squares of float32 numbers with a rounding error of 5e-8 each
+// (root mean square; of h^2 1e-7), so that log Z is off by 1e-7 / sqrt(K) when K classes have most of the probability:
+// 1e-8 for K = 100, beside a loss of 5 to 15. Computing the terms in
+// float64 would cost 1 ns per exponential, two thirds of the whole time of such a row.
 double value_tolerance(const CrossEntropyTask& task) {
   const bool wide = task.logits.scalar_type() == torch::kFloat32 && task.logits.size(1) >= wide_classes &&
                     task.has_indices() && task.label_smoothing == 0.0 && wide_probe(task.probe);
@@ -147,8 +148,8 @@ TEST(CrossEntropyKernel, MicroBatchesGiveTheSameBits) {
   }
 }
 
-// The difference of two rows of v, in units of the second, or of what it is on average where random signs may agree and
-// leave next to nothing of it.
+// The difference of two rows of v relative to the second; with random signs, which may cancel, relative to its expected
+// size.
 double probe_difference(const CrossEntropyTask& task, std::int64_t row, const torch::Tensor& found,
                         const torch::Tensor& expected) {
   double size = expected[row].norm().item<double>();
@@ -161,10 +162,10 @@ double probe_difference(const CrossEntropyTask& task, std::int64_t row, const to
   return difference < 2e-30 ? 0.0 : difference / size;
 }
 
-// What cross_entropy_wide.h computes, and what it leaves to float64: logits from nearly equal to far apart, row lengths
-// on both sides of where it begins. Four units in the last place of float32 for a row's u and v: at a spread of 0.35
+// Rows computed by cross_entropy_wide.h and rows that need float64: logits from nearly equal to far apart, row lengths
+// around wide_classes. Four units in the last place of float32 for a row's u and v: at a spread of 0.35
 // the imitation probe subtracts two numbers of six times its size, each rounded to half a unit.
-TEST(CrossEntropyKernel, LongFloat32RowsKeepTheirDigitsRowByRow) {
+TEST(CrossEntropyKernel, LongFloat32RowsArePreciseRowByRow) {
   torch::manual_seed(5);
   for (const std::int64_t classes :
        {wide_classes - 1, wide_classes, wide_classes + 1, std::int64_t{5003}, std::int64_t{50257}}) {
@@ -174,7 +175,7 @@ TEST(CrossEntropyKernel, LongFloat32RowsKeepTheirDigitsRowByRow) {
       task.logits[1] += 100.0;  // with the smallest spread most of these are equal
       task.targets[2] = 0;
       task.targets[3] = task.logits[3].argmax();
-      task.logits[3][classes / 2] = task.logits[3].max() - 1e-4;  // a second that is nearly the first
+      task.logits[3][classes / 2] = task.logits[3].max() - 1e-4;  // nearly a tie of the two largest
       for (const Probe probe : all_probes()) {
         task.probe = probe;
         const CrossEntropyOutput fast = run(task);
@@ -192,7 +193,7 @@ TEST(CrossEntropyKernel, LongFloat32RowsKeepTheirDigitsRowByRow) {
   }
 }
 
-// Ties among the three largest, in all places, and gaps that no exponential of float32 spans.
+// Ties among the three largest, in all places, and gaps beyond the range of float32's exponential.
 TEST(CrossEntropyKernel, LongFloat32RowsWithTiesAndGaps) {
   const std::vector<std::array<double, 3>> largest = {
       {5, 5, 5},    {5, 5, 4},   {5, 4, 4},     {5, 4.99, 4.98}, {90, 5, 4},           {95, 94, 4},
@@ -225,8 +226,8 @@ TEST(CrossEntropyKernel, LongFloat32RowsWithTiesAndGaps) {
   }
 }
 
-// Outputs above 32 MB are written around the cache, in blocks that begin with a cache line and so anywhere in a row: an
-// entry has the same bits in a vector and in what is left after the last one.
+// Outputs above 32 MB are written with streaming stores, in blocks that begin at a cache line and so anywhere in a row.
+// An entry must have the same bits in a vector and in the scalar remainder.
 TEST(CrossEntropyKernel, LongRowsHaveTheSameBitsInSmallAndLargeBatchesAndOnAnyThreads) {
   torch::manual_seed(6);
   const int threads = at::get_num_threads();
@@ -255,7 +256,7 @@ TEST(CrossEntropyKernel, LongRowsHaveTheSameBitsInSmallAndLargeBatchesAndOnAnyTh
   at::set_num_threads(threads);
 }
 
-TEST(CrossEntropyKernel, LongRowsSayThatALogitIsNotFinite) {
+TEST(CrossEntropyKernel, LongRowsReportNonFiniteLogits) {
   torch::manual_seed(7);
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                           -std::numeric_limits<float>::infinity()}) {
@@ -285,7 +286,7 @@ TEST(CrossEntropyKernel, ReadsMisalignedViews) {
   }
 }
 
-TEST(CrossEntropyKernel, SaysThatALogitIsNotFinite) {
+TEST(CrossEntropyKernel, ReportsNonFiniteLogits) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                            -std::numeric_limits<double>::infinity()}) {
     for (const bool plain : {false, true}) {

@@ -1,4 +1,4 @@
-// Norms of gradients against torch's, and the search for numbers that are not finite.
+// Norms of tensors against torch's, and the search for entries that are not finite.
 #include "ops/norms.h"
 
 #include <ATen/Parallel.h>
@@ -31,7 +31,8 @@ TEST(Norms, AreTorchsWhateverTheThreads) {
   at::set_num_threads(before);
 }
 
-// Sizes with every kind of rest, whole numbers so that every order gives the same sum, and the largest in every place.
+// Sizes with every remainder, whole numbers so that every order gives the same sum, and the largest entry in
+// every place.
 TEST(Norms, OfEverySizeAndWithTheLargestAnywhere) {
   for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
     for (const std::int64_t size : {0, 1, 2, 3, 4, 5, 7, 31, 34, 67, 16'383, 16'384, 16'385, 32'771}) {
@@ -79,7 +80,7 @@ TEST(Norms, FindWhatIsNotFiniteAnywhere) {
     }
   }
   EXPECT_TRUE(ops::is_finite(torch::zeros({0})));
-  // Neither contiguous nor float32: by way of the norms.
+  // Not contiguous or not float32: computed from the norms.
   EXPECT_FALSE(ops::is_finite(torch::full({4, 6}, NAN).slice(1, 0, 6, 2)));
   EXPECT_FALSE(ops::is_finite(torch::full({4}, NAN, torch::kBFloat16)));
 }

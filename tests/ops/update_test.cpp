@@ -165,7 +165,7 @@ TEST(Update, HalfPrecisionWeightsKeepFloat32State) {
   update(reference, some_coefficients(Form::scaled, Feed::probe));
   EXPECT_EQ(mixed.w.scalar_type(), torch::kBFloat16);
   EXPECT_LE(relative_difference(mixed.m, reference.m), 1e-6);
-  // float32's rounding differs between the paths; that to bfloat16's eight bits is by 2^-8 at most.
+  // The two paths round float32 differently; rounding to bfloat16 changes a number by at most 2^-8 of it.
   const Tensor rounding = (std::ldexp(1.0, -8) + 1e-6) * reference.w.abs();
   EXPECT_TRUE(((mixed.w.to(torch::kFloat32) - reference.w).abs() <= rounding).all().item<bool>());
 }
@@ -183,8 +183,8 @@ TEST(Update, NanReachesTheWeightsInBothPaths) {
   }
 }
 
-// eps = 0, and nothing to divide by: no gradient yet, or one whose square float32 cannot tell from 0.
-TEST(Update, WithoutAScaleAWeightKeepsStill) {
+// eps = 0 and a denominator of 0: the gradient is 0, or its square underflows in float32.
+TEST(Update, AWeightWithoutAScaleDoesNotChange) {
   for (const bool plain : {false, true}) {
     const auto run = plain ? update_plain : update;
     for (const Form form : {Form::scaled, Form::root_sum, Form::clipped, Form::quotient}) {
@@ -195,7 +195,7 @@ TEST(Update, WithoutAScaleAWeightKeepsStill) {
       c.eps = 0.0;
       run(t, c);
       EXPECT_EQ(t.w[0].item<float>(), 1.0F) << static_cast<int>(form);
-      // Clipped, any m is beyond a scale of 0.
+      // In the clipped form m / 0 is the sign of m.
       EXPECT_EQ(t.w[1].item<float>(), form == Form::clipped ? 1.0F - 0.01F : 1.0F) << static_cast<int>(form);
       EXPECT_LT(t.w[2].item<float>(), 1.0F) << static_cast<int>(form);
       EXPECT_TRUE(torch::isfinite(t.w).all().item<bool>() && torch::isfinite(t.m).all().item<bool>());

@@ -1,4 +1,4 @@
-# Installs lehi beside the build, then builds and runs the outside project of this folder against it.
+# Installs lehi into the build directory, then builds the project of this directory against it and runs it.
 #   usage: cmake -DBUILD=DIR -DSOURCE=DIR -DVERSION=X.Y.Z -DCOMPILER=FILE -P run.cmake
 set(stage ${BUILD}/package)
 file(REMOVE_RECURSE ${stage})

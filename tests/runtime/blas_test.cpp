@@ -1,4 +1,4 @@
-// Which kernel OpenBLAS should run, decided for many machines.
+// Which kernel OpenBLAS should run, for many machines.
 #include "runtime/blas.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(BetterBlasKernel, IsProposedOnlyForClearlyUnfitKernels) {
       {"intel", "avx512", "Core2", "SkylakeX"},
       {"intel", "avx512", "Sandybridge", "SkylakeX"},
       {"intel", "avx512", "Generic", "SkylakeX"},
-      {"intel", "avx512", "Haswell", ""},  // slower than it might be, but not wrong
+      {"intel", "avx512", "Haswell", ""},  // slower than SkylakeX, but not unsuitable
       {"intel", "avx512", "SkylakeX", ""},
       {"intel", "avx512", "Cooperlake", ""},
       {"intel", "avx2", "Prescott", "Haswell"},
@@ -37,7 +37,7 @@ TEST(BetterBlasKernel, IsProposedOnlyForClearlyUnfitKernels) {
       {"intel", "avx2", "Katmai", "Haswell"},
       {"intel", "avx2", "Haswell", ""},
       {"intel", "avx2", "Zen", ""},
-      {"intel", "baseline", "Prescott", ""},  // nothing better exists for it
+      {"intel", "baseline", "Prescott", ""},  // there is no better one
       {"amd", "avx2", "Prescott", "Zen"},
       {"amd", "avx512", "Barcelona", "Zen"},
       {"amd", "avx2", "Athlon", "Zen"},
@@ -58,7 +58,7 @@ TEST(BetterBlasKernel, IsProposedOnlyForClearlyUnfitKernels) {
   EXPECT_EQ(better_blas_kernel(host_with("intel", "avx512", "", "reference")), "");
 }
 
-TEST(BlasFromPath, TellsTheLibrariesApart) {
+TEST(BlasFromPath, DistinguishesTheLibraries) {
   EXPECT_EQ(blas_from_path("/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3"), "openblas");
   EXPECT_EQ(blas_from_path("/opt/conda/lib/libopenblasp-r0.3.21.so"), "openblas");
   EXPECT_EQ(blas_from_path("/usr/lib/x86_64-linux-gnu/blas/libblas.so.3.11.0"), "reference");
@@ -75,7 +75,7 @@ TEST(CpuFromCpuinfo, ReadsModelVendorAndVectorUnits) {
   EXPECT_EQ(xeon.vector_units, "avx512");
 
   const auto knights = cpu_from_cpuinfo("vendor_id\t: GenuineIntel\nflags\t\t: fma avx2 avx512f avx512cd avx512er\n");
-  EXPECT_EQ(knights.vector_units, "avx2");  // its AVX-512 is not the one that the kernels need
+  EXPECT_EQ(knights.vector_units, "avx2");  // its AVX-512 lacks the parts that the kernels need
 
   const auto zen = cpu_from_cpuinfo("vendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\nflags\t\t: fma avx2\n");
   EXPECT_EQ(zen.vendor, "amd");

@@ -1,4 +1,4 @@
-// What the kernel's files say of cores and memory, for machines that this one is not.
+// Limits of cores and memory from files of other machines.
 #include "runtime/limits.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(CpuQuota, ReadsVersionOne) {
   EXPECT_EQ(cpu_quota_v1("", ""), std::nullopt);
 }
 
-TEST(MemoryLimit, KnowsUnlimitedInBothVersions) {
+TEST(MemoryLimit, ReadsUnlimitedInBothVersions) {
   EXPECT_EQ(memory_limit("max\n"), std::nullopt);
   EXPECT_EQ(memory_limit("9223372036854771712\n"), std::nullopt);
   EXPECT_EQ(memory_limit(""), std::nullopt);
@@ -53,7 +53,7 @@ TEST(CgroupDirectories, AreTheGroupAndAllAroundIt) {
   EXPECT_EQ(cgroup_directories("nonsense\n", "cpu", "/c"), Paths{});
 }
 
-// A made-up /sys/fs/cgroup that disappears with the test.
+// A temporary directory in place of /sys/fs/cgroup.
 class CgroupTree : public ::testing::Test {
  protected:
   CgroupTree() : root_(std::filesystem::path(::testing::TempDir()) / ("lehi_cgroup_" + std::to_string(getpid()))) {

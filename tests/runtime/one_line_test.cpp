@@ -1,4 +1,4 @@
-// Text for a terminal, whatever it was.
+// Any string as one safe line.
 #include "runtime/one_line.h"
 
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@ TEST(OneLine, LeavesOrdinaryTextAlone) {
   EXPECT_EQ(one_line(""), "");
 }
 
-TEST(OneLine, EscapesWhatATerminalWouldObey) {
+TEST(OneLine, EscapesControlCharacters) {
   EXPECT_EQ(one_line("a\nb\r\tc\x1b[31m\x7f"), "a\\nb\\r\\tc\\x1b[31m\\x7f");
-  EXPECT_EQ(one_line("\xc2\x9b"), "\\u009b");  // C1: an escape sequence's beginning in one character
+  EXPECT_EQ(one_line("\xc2\x9b"), "\\u009b");  // C1 control: starts an escape sequence
   EXPECT_EQ(one_line("a\xe2\x80\xae"
                      "b"),
             "a\\u202e"
@@ -26,7 +26,7 @@ TEST(OneLine, EscapesWhatATerminalWouldObey) {
             "b");
 }
 
-TEST(OneLine, ReplacesWhatIsNoUtf8) {
+TEST(OneLine, ReplacesInvalidUtf8) {
   EXPECT_EQ(one_line("a\xff"), "a\xef\xbf\xbd");
   EXPECT_EQ(one_line("\xed\xa0\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");  // a surrogate
   EXPECT_EQ(one_line("\xc0\xaf"), "\xef\xbf\xbd\xef\xbf\xbd");                  // an overlong slash
@@ -45,7 +45,7 @@ TEST(OneLine, KeepsBothEndsOfALongText) {
   }
 }
 
-TEST(OneLine, IsWhatEveryRefusalIs) {
+TEST(OneLine, IsAppliedToEveryErrorMessage) {
   try {
     throw_invalid_argument("'{}' is unknown", "a\nb");
   } catch (const std::invalid_argument& error) {

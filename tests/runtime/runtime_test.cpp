@@ -1,4 +1,4 @@
-// This machine, as described.
+// The description of this machine.
 #include "lehi/runtime.h"
 
 #include <ATen/Parallel.h>
@@ -35,7 +35,7 @@ TEST(Memory, ResidentBytesFollowWhatTheProcessTouches) {
 TEST(Memory, PeakIsWhatGetrusageSays) {
   rusage usage = {};
   ASSERT_EQ(getrusage(RUSAGE_SELF, &usage), 0);
-  // Both in pages counted per thread and gathered lazily: a megabyte of slack.
+  // Both count pages per thread and are updated lazily: tolerance one megabyte.
   EXPECT_NEAR(static_cast<double>(peak_resident_bytes()), 1024.0 * static_cast<double>(usage.ru_maxrss), 1 << 20);
 }
 

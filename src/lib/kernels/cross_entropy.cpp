@@ -17,19 +17,19 @@ namespace {
 
 template <class T>
 struct Rows : CrossEntropyBatch<T> {
-  bool past_cache = false;
+  bool streaming = false;  // write u and v around the cache
 };
 
-// Outputs of this size are out of every cache before anyone reads them.
+// Outputs above this size do not fit into any cache: they are written around it.
 constexpr std::int64_t cache_bytes = std::int64_t{1} << 25;
 
-// Per thread: three rows of float64.
+// Buffers of one thread: three rows of float64.
 struct Scratch {
   explicit Scratch(std::int64_t classes)
       : memory(static_cast<std::size_t>(3 * classes)), f(memory.data()), work(f + classes), targets(work + classes) {}
   std::vector<double> memory;
   double* f;        // exp(p_i - p2), 0 for the largest class
-  double* work;     // signs, then what a probe needs
+  double* work;     // signs, then temporaries of a probe
   double* targets;  // a_i, where the target is not one class
 };
 
@@ -39,7 +39,7 @@ struct RowResult {
   bool finite = true;
 };
 
-// A row's softmax, in the terms of the header. `second` is -1 in a row of one class.
+// Softmax of a row, in the notation of the header. `second` is -1 in a row of one class.
 struct Softmax {
   std::int64_t classes;
   std::int64_t top;
@@ -91,7 +91,8 @@ LEHI_INLINE Softmax softmax_of(const T* p, std::int64_t classes, double* f) {
           f};
 }
 
-// What a row's target asks for: a_i, their sum c, and c without the largest class (what u_top must not lose).
+// The target of a row: c = sum of a_i; c without the largest class (u_top needs it without cancellation); a of the
+// largest class; the row's loss.
 struct RowTarget {
   double c = 0.0;
   double c_without_top = 0.0;
@@ -99,7 +100,7 @@ struct RowTarget {
   double loss = 0.0;
 };
 
-// One class y with weight c: u = c s, but for class y.
+// One class y with weight c: u = c s, except for class y. u of the largest class is set in run_row().
 template <class T>
 LEHI_INLINE RowTarget hard_target(const Softmax& s, const T* p, std::int64_t y, double c, T* u) {
   const double factor = c * s.g / s.z;
@@ -109,7 +110,7 @@ LEHI_INLINE RowTarget hard_target(const Softmax& s, const T* p, std::int64_t y, 
   return {c, y == s.top ? 0.0 : c, y == s.top ? c : 0.0, c * (s.m - static_cast<double>(p[y]) + std::log1p(s.g * s.b))};
 }
 
-// The general case, with a[i] filled in.
+// Any target, given as a[i].
 template <class T>
 LEHI_INLINE RowTarget soft_target(const Softmax& s, const T* p, const double* a, T* u) {
   const double before = lane_sum(s.top, [a](std::int64_t i) { return a[i]; });
@@ -149,7 +150,8 @@ LEHI_INLINE void imitation(const Softmax& s, double factor, double* work, T* v) 
   const double root_b = std::sqrt(s.b);
   const double r2 = std::sqrt(1.0 / (z - g));
   const double b2 = r2 * (z - g);
-  // The two largest through each other; then they leave f, so that the loops below see the others only.
+  // The term of the two largest classes with each other. Then f of the second is cleared, so that the loops below sum
+  // over the other classes only.
   const double top_and_second = s.rest * r2 * -std::expm1(s.gap) / (z * root_b * (b2 + root_b));
   f[s.second] = 0.0;
   const double third = lane_max(f, s.classes, 0.0);
@@ -221,7 +223,7 @@ LEHI_INLINE void sampled_label(const Softmax& s, double factor, double uniform, 
   const double* f = s.f;
   for (std::int64_t i = 0; i < s.classes; ++i) v[i] = static_cast<T>(scale * f[i]);
   v[s.top] = static_cast<T>(factor / s.z);
-  // The first class whose cumulated probability exceeds the uniform; rounding must not pick one of probability 0.
+  // The first class whose cumulative probability exceeds `uniform`. Rounding must not select a class of probability 0.
   double left = uniform * s.z;
   std::int64_t label = s.top;
   for (std::int64_t i = 0; i < s.classes; ++i) {
@@ -248,7 +250,7 @@ LEHI_CLONES RowResult run_row(const Rows<T>& rows, std::int64_t row, const Draws
   }
   const Softmax s = softmax_of(p, classes, scratch.f);
   const RowTarget target = target_of(rows, row, s, p, scratch.targets, u);
-  // c s_top - a_top, from the side that keeps its digits.
+  // c s_top - a_top, in the form without cancellation.
   u[s.top] = static_cast<T>(s.g * s.b < 1.0 ? target.c_without_top - target.c * s.top_complement()
                                             : target.c / s.z - target.a_top);
 
@@ -268,7 +270,7 @@ LEHI_CLONES RowResult run_row(const Rows<T>& rows, std::int64_t row, const Draws
   return {target.loss, rows.indices != nullptr ? rows.class_weights[rows.indices[row]] : 1.0, true};
 }
 
-// The same in float32, of a row that cross_entropy_wide.h is for; nothing where float32 is not enough.
+// A row that is_wide(), in float32; nothing when float32 is not precise enough.
 std::optional<RowResult> run_wide_row(const Rows<float>& rows, std::int64_t row, const Draws& draws,
                                       std::vector<float>& scratch) {
   const std::int64_t y = rows.indices[row];
@@ -279,11 +281,11 @@ std::optional<RowResult> run_wide_row(const Rows<float>& rows, std::int64_t row,
   wide.target = y;
   wide.weight = c;
   wide.factor = rows.scale == Scale::mean ? c : std::sqrt(c);
-  wide.gradient = rows.u + row * rows.classes;
-  wide.second = rows.v == nullptr ? nullptr : rows.v + row * rows.classes;
+  wide.u = rows.u + row * rows.classes;
+  wide.v = rows.v == nullptr ? nullptr : rows.v + row * rows.classes;
   scratch.resize(static_cast<std::size_t>(rows.classes));
   wide.scratch = scratch.data();
-  wide.past_cache = rows.past_cache;
+  wide.streaming = rows.streaming;
   const WideResult result = cross_entropy_wide(wide, rows.probe, draws, row);
   if (!result.precise) return std::nullopt;
   return RowResult{result.loss, c, result.finite};
@@ -306,7 +308,7 @@ CrossEntropyResult run(const CrossEntropyBatch<T>& batch, const ParallelFor& par
   if (rows.probe == Probe::gradient) rows.v = nullptr;
   const std::int64_t outputs = rows.v == nullptr ? 1 : 2;
   const std::int64_t bytes = rows.rows * rows.classes * static_cast<std::int64_t>(sizeof(T));
-  rows.past_cache = can_write_past_cache() && bytes * outputs > cache_bytes;
+  rows.streaming = can_stream() && bytes * outputs > cache_bytes;
 
   const Draws draws(rows.key);
   std::vector<RowResult> results(static_cast<std::size_t>(rows.rows));
@@ -325,10 +327,10 @@ CrossEntropyResult run(const CrossEntropyBatch<T>& batch, const ParallelFor& par
       }
       results[static_cast<std::size_t>(row)] = *result;
     }
-    finish_writes();
+    finish_streaming();
   });
   CrossEntropyResult total;
-  for (const RowResult& result : results) {  // in order: the sum does not depend on the threads
+  for (const RowResult& result : results) {  // in order, so that the sum does not depend on the threads
     total.sum += result.loss;
     total.count += result.count;
     total.finite = total.finite && result.finite;

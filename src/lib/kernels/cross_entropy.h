@@ -1,16 +1,19 @@
 // Softmax cross-entropy (the formulas are in lehi/cross_entropy.h): value, u and v of every row in one pass.
 //
 // The kernel and its plain ATen version (ops/cross_entropy_plain.cpp) compute in float64 whatever the arrays hold, and
-// refer the exponentials to the second largest logit. With m >= p2 the two largest logits, f_i = exp(p_i - p2), g =
-// exp(p2 - m), B = sum of f without the largest class, Z = 1 + g B:
+// take exponentials relative to the second largest logit. With m >= p2 the two largest logits, f_i = exp(p_i - p2),
+// g = exp(p2 - m), B = sum of f without the largest class, Z = 1 + g B:
 //
-//   s_top = 1/Z, 1 - s_top = g B / Z, s_i = g f_i / Z, 1 - s_i = (Z - g f_i) / Z       no subtraction loses digits
+//   s_top = 1/Z, 1 - s_top = g B / Z, s_i = g f_i / Z, 1 - s_i = (Z - g f_i) / Z      without cancellation
 //
-// and every probe but sampled-label has the common factor sqrt(g) = exp((p2 - m) / 2), which underflows only beyond
-// a gap of 1490. The imitation probe is v_i = sum_k T_ik with T_ik = s_i s_k (s_k - s_i)(1 - s_i - s_k) /
-// (sqrt(q_i q_k) (sqrt(q_i) + sqrt(q_k))) = -T_ki, q = s (1 - s): class by class for the two largest, and through two
-// sums for the others, F = sum f_k and D = sum d_k with d_i = sqrt(f_i/(Z - g f_i)) - t f_i. Any t gives the same
-// result; the one that makes d of the third largest class 0 makes v exactly 0 at equal logits.
+// Every probe but sampled-label has the common factor sqrt(g) = exp((p2 - m) / 2), which underflows only for gaps above
+// 1490. The imitation probe is v_i = sum_k T_ik with
+//
+//   T_ik = s_i s_k (s_k - s_i)(1 - s_i - s_k) / (sqrt(q_i q_k) (sqrt(q_i) + sqrt(q_k))) = -T_ki,  q = s (1 - s)
+//
+// computed term by term for the two largest classes, and from two sums for the others: F = sum f_k and D = sum d_k with
+// d_i = sqrt(f_i/(Z - g f_i)) - t f_i. The result does not depend on t; with the t that makes d of the third largest
+// class 0, v is exactly 0 at equal logits.
 #pragma once
 
 #include <cstdint>

@@ -11,10 +11,10 @@
 namespace lehi::kernels {
 namespace {
 
-// h = exp(p / 2 - origin / 2); a p above the origin counts as it.
+// h = exp(min(p - origin, 0) / 2).
 LEHI_INLINE float root_of(float p, float half_origin) { return exp_of_nonpositive(0.5F * p - half_origin); }
 
-// A row's softmax, in the terms of the two headers.
+// Softmax of a row, in the notation of the two headers.
 struct Softmax {
   std::int64_t classes;
   double gap, gap3;    // p2 - m, p3 - p2
@@ -32,13 +32,14 @@ LEHI_INLINE Softmax softmax_of(std::int64_t classes, const LargestLogits& larges
   s.root_g = std::exp(0.5 * s.gap);
   s.f3 = std::exp(s.gap3);
   s.root_f3 = std::exp(0.5 * s.gap3);
-  s.rest = s.f3 * (sum_of_squares - 2.0);  // the two largest counted as the third
+  s.rest = s.f3 * (sum_of_squares - 2.0);  // h = 1 of the two largest classes is in the sum
   s.b = 1.0 + s.rest;
   s.z = 1.0 + s.g * s.b;
   return s;
 }
 
-// Writes u and, unless it is null, v: compute(h, u, v) of each h in the scratch, where v comes as 0.
+// Calls compute(h, u, v) for each h in the scratch buffer and writes u and, unless row.v is null, v. Before the
+// call, v is 0.
 template <class Compute>
 LEHI_INLINE void emit(const WideRow& row, const Compute& compute) {
   const auto part = [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
@@ -54,14 +55,14 @@ LEHI_INLINE void emit(const WideRow& row, const Compute& compute) {
       u[static_cast<std::size_t>(i)] = own_u;
       v[static_cast<std::size_t>(i)] = own_v;
     }
-    write_block(u, n, row.past_cache, row.gradient + begin);
-    if (row.second != nullptr) write_block(v, n, row.past_cache, row.second + begin);
+    write_block(u, n, row.streaming, row.u + begin);
+    if (row.v != nullptr) write_block(v, n, row.streaming, row.v + begin);
   };
-  for_blocks(row.classes, part, into_line(row.gradient));
+  for_blocks(row.classes, part, floats_past_line(row.u));
 }
 
-// Keeps every h in the scratch; returns the sum of h^2.
-LEHI_INLINE double keep_roots(const WideRow& row, float origin) {
+// Stores every h in the scratch buffer; returns the sum of h^2.
+LEHI_INLINE double store_roots(const WideRow& row, float origin) {
   const float half_origin = 0.5F * origin;
   const float* p = row.logits;
   float* roots = row.scratch;
@@ -75,9 +76,9 @@ LEHI_INLINE double keep_roots(const WideRow& row, float origin) {
   return squares;
 }
 
-// The same with a random sign for every h; `mix` is their sum.
-LEHI_INLINE double keep_signed_roots(const WideRow& row, float origin, const Draws& draws, std::int64_t index,
-                                     double& mix) {
+// The same with a random sign for every h; `mix` becomes their sum.
+LEHI_INLINE double store_signed_roots(const WideRow& row, float origin, const Draws& draws, std::int64_t index,
+                                      double& mix) {
   constexpr std::int64_t word = 32;
   const float half_origin = 0.5F * origin;
   const float* p = row.logits;
@@ -105,9 +106,9 @@ LEHI_INLINE double keep_signed_roots(const WideRow& row, float origin, const Dra
   return squares;
 }
 
-// 1 / sqrt(1 - y) by a polynomial: a root and a division would be most of the work. y is a class's probability, 1/3 at
-// most: both the largest and the second largest class have no less.
-struct AnyShare {  // Chebyshev's, of degree 7 in 6 y - 1: 5e-9 at most
+// 1 / sqrt(1 - y) by a polynomial: a square root and a division would be most of the work. y is the probability of a
+// class that is not among the two largest, so at most 1/3.
+struct AnyProbability {  // Chebyshev polynomial of degree 7 in 6 y - 1; error at most 5e-9
   LEHI_INLINE static float inverse_root(float y) {
     const float t = 6.0F * y - 1.0F;
     const float t2 = t * t;
@@ -117,27 +118,27 @@ struct AnyShare {  // Chebyshev's, of degree 7 in 6 y - 1: 5e-9 at most
   }
 };
 
-struct SmallShare {  // Taylor's, for y < 1/64: 2e-8 at most
+struct SmallProbability {  // Taylor polynomial, for y < 1/64; error at most 2e-8
   static constexpr double bound = 1.0 / 64;
   LEHI_INLINE static float inverse_root(float y) { return ((0.3125F * y + 0.375F) * y + 0.5F) * y + 1.0F; }
 };
 
-// v_i = r_i - s_i (sum of r_k), r = sqrt(s / (1 - s)). The scratch holds the roots. False where float32 has not enough
-// digits, because v is below a sixth of r: logits near to each other. (The two largest classes, counted as the third
-// here, change nothing about that.)
-template <class Share>
+// v_i = r_i - s_i (sum of r_k), r = sqrt(s / (1 - s)), from h in the scratch buffer. Returns false where float32 has
+// too few digits because the logits are close to each other: ||v|| is below a sixth of ||r||. (Here the two largest
+// classes count like the third; they do not affect that.)
+template <class Polynomial>
 LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const LargestLogits& largest, double squares,
                            float u_scale) {
   const float* h = row.scratch;
-  float* v = row.second;
-  const auto share = static_cast<float>(s.g * s.f3 / s.z);
+  float* v = row.v;
+  const auto third = static_cast<float>(s.g * s.f3 / s.z);  // probability of the third largest class
   double sum = 0.0;
   const auto add = [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
     const std::int64_t quarter = (end - begin) / 4;
     const auto r = [=](std::int64_t i) __attribute__((always_inline)) {
-      return h[i] * Share::inverse_root(share * (h[i] * h[i]));
+      return h[i] * Polynomial::inverse_root(third * (h[i] * h[i]));
     };
-    Block fours;  // all r are positive: adding four in float32 costs the sum no more than their own rounding did
+    Block fours;  // all r are positive: adding four in float32 adds no more error than their own rounding
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < quarter; ++i) {
       const std::int64_t k = begin + i;
@@ -147,8 +148,8 @@ LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const LargestLo
     for (std::int64_t i = begin + 4 * quarter; i < end; ++i) sum += static_cast<double>(r(i));
   };
   for_blocks(s.classes, add);
-  const double unit = s.root_f3 / std::sqrt(s.z);  // of r
-  sum = unit * (sum - 2.0 * static_cast<double>(Share::inverse_root(share)));
+  const double unit = s.root_f3 / std::sqrt(s.z);  // r_i = unit * h_i * inverse_root()
+  sum = unit * (sum - 2.0 * static_cast<double>(Polynomial::inverse_root(third)));
 
   const double root_b = std::sqrt(s.b);
   const double b2 = std::sqrt(s.z - s.g);
@@ -167,17 +168,17 @@ LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const LargestLo
     for (std::int64_t i = 0; i < n; ++i) {
       const float root = h[begin + i];
       const float square = root * root;
-      const float r = root * Share::inverse_root(share * square);
+      const float r = root * Polynomial::inverse_root(third * square);
       const float difference = (r - shared * square) - shared_rest * square;
       some += difference * difference;
       own_u[static_cast<std::size_t>(i)] = u_scale * square;
       own_v[static_cast<std::size_t>(i)] = own * difference;
     }
     left += some;
-    write_block(own_u, n, row.past_cache, row.gradient + begin);
-    write_block(own_v, n, row.past_cache, v + begin);
+    write_block(own_u, n, row.streaming, row.u + begin);
+    write_block(own_v, n, row.streaming, v + begin);
   };
-  for_blocks(s.classes, part, into_line(row.gradient));
+  for_blocks(s.classes, part, floats_past_line(row.u));
   if (36.0 * static_cast<double>(left) < squares) return false;
   const double top_and_second = s.rest * -std::expm1(s.gap) / (b2 * s.z * root_b * (b2 + root_b));
   v[largest.top] = static_cast<float>(-scale * (top_and_second + (sum - s.rest / root_b) / s.z));
@@ -185,10 +186,10 @@ LEHI_INLINE bool imitation(const WideRow& row, const Softmax& s, const LargestLo
   return true;
 }
 
-// The scratch holds the signed roots, their sum is `mix`.
+// From the signed h in the scratch buffer; `mix` is their sum.
 LEHI_INLINE void gauss_newton(const WideRow& row, const Softmax& s, const LargestLogits& largest, double mix,
                               float u_scale) {
-  float* v = row.second;
+  float* v = row.v;
   const double sign = row.scratch[largest.top] > 0.0F ? 1.0 : -1.0;
   const double second_sign = row.scratch[largest.second] > 0.0F ? 1.0 : -1.0;
   const double all = s.root_g * (second_sign + s.root_f3 * (mix - sign - second_sign));
@@ -218,8 +219,8 @@ LEHI_INLINE void diagonal(const WideRow& row, const Softmax& s, const LargestLog
         own_u = u_scale * square;
         own_v = own3 * root * std::sqrt(z - gf3 * square);
       });
-  row.second[largest.top] = static_cast<float>(scale * std::sqrt(s.b));
-  row.second[largest.second] = static_cast<float>(scale * std::sqrt(s.z - s.g));
+  row.v[largest.top] = static_cast<float>(scale * std::sqrt(s.b));
+  row.v[largest.second] = static_cast<float>(scale * std::sqrt(s.z - s.g));
 }
 
 LEHI_CLONES WideResult run(const WideRow& row, Probe probe, const Draws& draws, std::int64_t index) {
@@ -227,20 +228,21 @@ LEHI_CLONES WideResult run(const WideRow& row, Probe probe, const Draws& draws, 
   const float* p = row.logits;
   const LargestLogits largest = largest_logits(p, n);
   if (!largest.finite) return {.finite = false};
-  float* u = row.gradient;
+  float* u = row.u;
   double mix = 0.0;
   double squares = 0.0;
   if (probe == Probe::gauss_newton) {
-    squares = keep_signed_roots(row, largest.p3, draws, index, mix);
+    squares = store_signed_roots(row, largest.p3, draws, index, mix);
   } else {
-    squares = keep_roots(row, largest.p3);
+    squares = store_roots(row, largest.p3);
   }
   const Softmax s = softmax_of(n, largest, squares);
   const double c = row.weight;
   const auto u_scale = static_cast<float>(c * s.g * s.f3 / s.z);
   if (probe == Probe::imitation) {
-    const bool precise = s.g * s.f3 / s.z < SmallShare::bound ? imitation<SmallShare>(row, s, largest, squares, u_scale)
-                                                              : imitation<AnyShare>(row, s, largest, squares, u_scale);
+    const bool precise = s.g * s.f3 / s.z < SmallProbability::bound
+                             ? imitation<SmallProbability>(row, s, largest, squares, u_scale)
+                             : imitation<AnyProbability>(row, s, largest, squares, u_scale);
     if (!precise) return {.precise = false};
   } else if (probe == Probe::gauss_newton) {
     gauss_newton(row, s, largest, mix, u_scale);
@@ -251,7 +253,7 @@ LEHI_CLONES WideResult run(const WideRow& row, Probe probe, const Draws& draws, 
         row, [=](float root, float& own_u, float&) __attribute__((always_inline)) { own_u = u_scale * (root * root); });
   }
 
-  // The classes that need float64: the target's, and the two largest.
+  // The classes computed in float64: the target class and the two largest.
   const std::int64_t y = row.target;
   const double distance = static_cast<double>(largest.m) - static_cast<double>(p[y]);
   if (y != largest.top && y != largest.second) {

@@ -25,7 +25,7 @@ double unit(const PhiloxBlock& block, std::size_t k) {
   return static_cast<double>(bits) * 0x1p-53;
 }
 
-// philox() of eight counters that differ in their word 2, at once: it vectorises.
+// philox() of eight counters that differ in word 2, in one loop that vectorises.
 LEHI_CLONES void philox_blocks(const PhiloxBlock& first, PhiloxKey key, SignWords& words) {
   constexpr std::size_t blocks = std::tuple_size_v<SignWords> / 4;
   std::array<std::uint64_t, blocks> a;
@@ -57,7 +57,7 @@ LEHI_CLONES void philox_blocks(const PhiloxBlock& first, PhiloxKey key, SignWord
   }
 }
 
-// Four bits as four signs: a lookup is several times faster than testing bit by bit.
+// The four signs of each four bits. A table is several times faster than testing each bit.
 constexpr auto signs_of_bits = [] {
   std::array<std::array<double, 4>, 16> table = {};
   for (unsigned bits = 0; bits < 16; ++bits) {
@@ -66,7 +66,7 @@ constexpr auto signs_of_bits = [] {
   return table;
 }();
 
-// log k! for integer k >= 0: a table, then Stirling's series, whose first omitted term is below 2e-11 from k = 10 on.
+// log k! for integer k >= 0: a table, and from k = 10 on Stirling's series, whose first omitted term is below 2e-11.
 double log_factorial(double k) {
   static const std::array<double, 10> table = [] {
     std::array<double, 10> t = {};
@@ -82,7 +82,7 @@ double log_factorial(double k) {
 double poisson_by_inversion(double rate, double uniform) {
   double probability = std::exp(-rate);
   double y = 0;
-  // The bound ends the search where the rounded probabilities stop adding up to `uniform`; P(y > 100) < 1e-60.
+  // The bound ends the search if rounding keeps the sum of probabilities below `uniform`; P(y > 100) < 1e-60.
   while (uniform >= probability && y < 100) {
     uniform -= probability;
     y += 1;

@@ -1,12 +1,12 @@
-// The random numbers of probes: each is a function of (seed, step, stream, global row, output) and of what it is for,
-// and of nothing else.
+// The random numbers of probes. Each depends only on (seed, step, stream, global row, output) and on its purpose (sign,
+// uniform, ...), so that micro-batches, chunks, threads and ranks draw the same numbers.
 //
 //   key       the first two words of philox(counter = {step low, step high, stream, 0}, key = {seed low, seed high})
 //   counter   word 0, 1   global row (RandomKey::first_row + row), low and high half
 //             word 2      output index; for signs the index of a group of 128 classes
-//             word 3      purpose in the upper 8 bits, attempt in the lower 24 (rejected Poisson tries, repeated signs)
+//             word 3      purpose in the upper 8 bits; attempt in the lower 24 (rejected Poisson draws, repeated signs)
 //
-// Class i takes its sign from bit i % 32 of word (i / 32) % 4 of block i / 128: set is +1, clear is -1.
+// The sign of class i is bit i % 32 of word (i / 32) % 4 of block i / 128: 1 is +1, 0 is -1.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace lehi::kernels {
 
-/// 1,024 signs.
+/// 1,024 signs, one per bit.
 using SignWords = std::array<std::uint32_t, 32>;
 
 class Draws {
@@ -27,7 +27,7 @@ class Draws {
   /// Fills `signs` with +1 and -1 for the classes of a row; a different `sample` gives independent signs.
   void signs(std::int64_t row, std::int64_t classes, double* signs, std::uint32_t sample = 0) const;
 
-  /// The bits themselves of classes 1024 * index to 1024 * index + 1023, class by class from the lowest bit on.
+  /// The signs of classes 1024 * index to 1024 * index + 1023 as bits, from the lowest bit of the first word on.
   void sign_words(std::int64_t row, std::int64_t index, SignWords& words) const;
 
   /// Uniform in [0, 1), 53 bits.
@@ -36,8 +36,8 @@ class Draws {
   /// Standard normal (Box and Muller).
   double normal(std::int64_t row, std::int64_t output) const;
 
-  /// y - rate for y drawn from the Poisson distribution: inversion below rate 10, Hormann's transformed rejection
-  /// (PTRS, 1993) up to 1e8, the normal limit above, where its skewness is below 1e-4.
+  /// y - rate with y drawn from the Poisson distribution: by inversion below rate 10, by Hormann's transformed
+  /// rejection (PTRS, 1993) up to 1e8, and as a normal number above, where the skewness is below 1e-4.
   double centred_poisson(std::int64_t row, std::int64_t output, double rate) const;
 
  private:

@@ -38,7 +38,7 @@ ElementwiseResult find_bad(const Formula& formula, const ElementwiseBatch<T>& ba
   return result;
 }
 
-// Elements begin..end, which are whole rows.
+// Elements [begin, end), which are whole rows.
 template <Second second, class Formula, class T>
 ElementwiseResult run_chunk(const Formula& formula, const ElementwiseBatch<T>& batch, const Draws& draws,
                             std::int64_t begin, std::int64_t end) {

@@ -1,8 +1,14 @@
-// The scalar formulas of the elementwise losses (the table is in lehi/losses.h): all the kernel knows of a loss.
+// The scalar formulas of the elementwise losses; the table is in lehi/losses.h.
 //
-// Each struct gives at(p, y) = {l, dl/dp}, second(p, y) = l'', root(p, y) = sqrt(|l''|) computed so that it does not
-// underflow with l'', which targets it accepts, whether l'' >= 0 always (`convex`), and, where the loss is a likelihood
-// (`has_labels`), sampled(...): dl/dp at a label drawn from the model. None of them overflows before its result does.
+// Each struct has
+//   at(p, y)       {l, dl/dp}
+//   second(p, y)   l''
+//   root(p, y)     sqrt(|l''|), computed so that it does not underflow where l'' does
+//   accepts(y)     whether y is a valid target; `expected` describes valid targets in messages
+//   convex         whether l'' >= 0 everywhere
+//   has_labels     whether the loss is a negative log likelihood; then
+//   sampled(...)   dl/dp at a label drawn from the model
+// No intermediate result overflows unless the result does.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +35,7 @@ struct SquaredError {
   static Point at(double p, double y) { return {0.5 * (p - y) * (p - y), p - y}; }
   static double second(double, double) { return 1.0; }
   static double root(double, double) { return 1.0; }
-  /// p - y with y normal around p: only the deviation is left.
+  /// p - y with y normally distributed around p.
   static double sampled(double, const Draws& draws, std::int64_t row, std::int64_t output) {
     return -draws.normal(row, output);
   }
@@ -42,7 +48,7 @@ struct Logistic {
   static bool accepts(double y) { return y >= 0.0 && y <= 1.0; }
   static Point at(double p, double y) {
     const double e = std::exp(-std::abs(p));
-    const double smaller = e / (1.0 + e);  // of sigma and 1 - sigma
+    const double smaller = e / (1.0 + e);  // min(sigma, 1 - sigma)
     if (p >= 0.0) return {p * (1.0 - y) + std::log1p(e), (1.0 - y) - smaller};
     return {-p * y + std::log1p(e), smaller - y};
   }
@@ -80,7 +86,7 @@ struct LogCoshFormula {
   static Point at(double p, double y) {
     const double e = std::abs(p - y);
     const double sinh = std::sinh(std::min(e, 1.0));
-    // The first form keeps the digits of e^2 / 2 near zero, the second does not overflow.
+    // The first form is precise near zero, the second does not overflow.
     const double value =
         e < 1.0 ? 0.5 * std::log1p(sinh * sinh) : e + std::log1p(std::exp(-2.0 * e)) - std::numbers::ln2;
     return {value, std::tanh(p - y)};
@@ -142,7 +148,7 @@ struct FocalFormula {
     const bool right = (y == 1.0) == (p >= 0.0) || p == 0.0;  // t >= 0
     const double e = std::exp(-std::abs(p));
     const double slope = 2.0 * gamma + 1.0 - gamma * x.loss;
-    // d2l/dt2 over (1-q)^gamma and e, whose roots do not underflow with them; L / e is 1 in the limit.
+    // d2l/dt2 divided by (1-q)^gamma and e, whose roots are computed separately: they could underflow. L / e -> 1.
     const double ratio = e > 0.0 ? x.loss / e : 1.0;
     const double rest = right ? x.q * (gamma * gamma * x.q * ratio + slope / (1.0 + e))
                               : (gamma * gamma * x.q * x.loss + x.other * slope) / (1.0 + e);

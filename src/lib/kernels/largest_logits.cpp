@@ -10,16 +10,16 @@
 namespace lehi::kernels {
 namespace {
 
-// A row in at most 512 pieces, with the largest logit of each: where to look for a value.
-struct Pieces {
-  explicit Pieces(std::int64_t n) : length(std::max<std::int64_t>(1, (n / 512 + 64) / 64) * 64) {}
+// A row in at most 512 segments with the maximum of each, to find the index of a value.
+struct Segments {
+  explicit Segments(std::int64_t n) : length(std::max<std::int64_t>(1, (n / 512 + 64) / 64) * 64) {}
 
-  // The first place of a value that is there, from `begin` on.
-  std::int64_t place_of(float value, const float* p, std::int64_t begin, std::int64_t n) const {
+  // The first index >= begin of a value that exists.
+  std::int64_t find(float value, const float* p, std::int64_t begin, std::int64_t n) const {
     for (;; begin = (begin / length + 1) * length) {
-      const std::int64_t piece = begin / length;
-      if (maxima[static_cast<std::size_t>(piece)] < value) continue;
-      const float* end = p + std::min(n, (piece + 1) * length);
+      const std::int64_t segment = begin / length;
+      if (maxima[static_cast<std::size_t>(segment)] < value) continue;
+      const float* end = p + std::min(n, (segment + 1) * length);
       const float* found = std::find(p + begin, end, value);
       if (found != end) return found - p;
     }
@@ -29,20 +29,20 @@ struct Pieces {
   std::array<float, 513> maxima;
 };
 
-LEHI_CLONES LargestLogits find(const float* p, std::int64_t n) {
+LEHI_CLONES LargestLogits find_largest(const float* p, std::int64_t n) {
   constexpr std::size_t lanes = 16;
   constexpr float lowest = std::numeric_limits<float>::lowest();
   using Lanes = std::array<float, lanes>;
   Lanes first;
   Lanes second;
   Lanes third;
-  Lanes zeros = {};  // 0 times everything: NaN after a NaN or an infinity
+  Lanes zeros = {};  // sum of 0 * x: becomes NaN with the first NaN or infinity
   first.fill(lowest);
   second.fill(lowest);
   third.fill(lowest);
-  Pieces pieces(n);
-  for (std::int64_t begin = 0; begin < n; begin += pieces.length) {
-    const std::int64_t end = std::min(n, begin + pieces.length);
+  Segments segments(n);
+  for (std::int64_t begin = 0; begin < n; begin += segments.length) {
+    const std::int64_t end = std::min(n, begin + segments.length);
     Lanes largest;
     largest.fill(lowest);
     const auto insert = [&](float x, std::size_t lane) __attribute__((always_inline)) {
@@ -59,7 +59,8 @@ LEHI_CLONES LargestLogits find(const float* p, std::int64_t n) {
       for (std::size_t lane = 0; lane < lanes; ++lane) insert(p[i + static_cast<std::int64_t>(lane)], lane);
     }
     for (; i < end; ++i) insert(p[i], 0);
-    pieces.maxima[static_cast<std::size_t>(begin / pieces.length)] = *std::max_element(largest.begin(), largest.end());
+    segments.maxima[static_cast<std::size_t>(begin / segments.length)] =
+        *std::max_element(largest.begin(), largest.end());
   }
 
   std::array<float, 3 * lanes> all;
@@ -73,14 +74,14 @@ LEHI_CLONES LargestLogits find(const float* p, std::int64_t n) {
   result.m = all[0];
   result.p2 = all[1];
   result.p3 = all[2];
-  result.top = pieces.place_of(result.m, p, 0, n);
-  // An equal second comes after it.
-  result.second = pieces.place_of(result.p2, p, result.p2 == result.m ? result.top + 1 : 0, n);
+  result.top = segments.find(result.m, p, 0, n);
+  // If both are equal, the second comes after the first.
+  result.second = segments.find(result.p2, p, result.p2 == result.m ? result.top + 1 : 0, n);
   return result;
 }
 
 }  // namespace
 
-LargestLogits largest_logits(const float* p, std::int64_t n) { return find(p, n); }
+LargestLogits largest_logits(const float* p, std::int64_t n) { return find_largest(p, n); }
 
 }  // namespace lehi::kernels

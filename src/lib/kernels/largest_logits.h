@@ -1,21 +1,21 @@
-// The largest logits of a long row, in one pass over it.
+// The three largest logits of a long row, in one pass.
 #pragma once
 
 #include <cstdint>
 
 namespace lehi::kernels {
 
-/// The values of the three largest, equal ones counted one by one, and where the first two are.
+/// The three largest values m >= p2 >= p3, and the indices of the first two. Equal entries count separately.
 struct LargestLogits {
   std::int64_t top = 0;
   std::int64_t second = 0;
   float m = 0.0F;
   float p2 = 0.0F;
   float p3 = 0.0F;
-  bool finite = true;  ///< false when a logit is NaN or infinite: the rest then means nothing
+  bool finite = true;  ///< false when a logit is NaN or infinite; everything else is then unspecified
 };
 
-/// Of p[0..n), n at least 3. Among equal logits those that come first.
+/// Of p[0..n), n >= 3. Of equal logits the first ones are taken.
 LargestLogits largest_logits(const float* p, std::int64_t n);
 
 }  // namespace lehi::kernels

@@ -13,7 +13,7 @@
 namespace lehi::kernels {
 namespace {
 
-// Partial sums over fixed chunks, added in order: the result does not depend on the threads.
+// Partial sums over fixed chunks are added in order, so that the result does not depend on the number of threads.
 constexpr std::int64_t chunk = 1 << 14;
 
 template <class T>
@@ -26,7 +26,7 @@ LEHI_INLINE T larger(T x, T y) {
   return x < y ? y : x;
 }
 
-// Four quarters side by side: memory answers several streams of reads faster than one.
+// Reads the four quarters of the chunk at the same time: several streams of reads are faster than one.
 template <class T>
 LEHI_CLONES Norms chunk_norms(const T* x, std::int64_t size) {
   const std::int64_t quarter = size / 4;
@@ -48,7 +48,7 @@ LEHI_CLONES Norms chunk_norms(const T* x, std::int64_t size) {
   Norms result;
   result.sum_of_squares = sum;
   result.largest = static_cast<double>(largest);
-  // A NaN or infinity anywhere makes the sum one; so does the square of a finite float64 above 1e154: look closer then.
+  // A NaN or infinity makes the sum non-finite, but so does the square of a finite float64 above 1e154.
   if (!std::isfinite(result.sum_of_squares)) {
     result.finite = std::all_of(x, x + size, [](T value) { return std::isfinite(value); });
   }
@@ -78,7 +78,7 @@ template <class T>
 LEHI_CLONES bool chunk_is_within(const T* x, std::int64_t size, T limit) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   Bits beyond = 0;
-  for (std::int64_t i = 0; i < size; ++i) beyond |= std::abs(x[i]) <= limit ? Bits{0} : Bits{1};  // NaN is beyond, too
+  for (std::int64_t i = 0; i < size; ++i) beyond |= std::abs(x[i]) <= limit ? Bits{0} : Bits{1};  // 1 for NaN, too
   return beyond == 0;
 }
 

@@ -1,7 +1,6 @@
 // Philox4x32-10, the counter-based random generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
-// as 1, 2, 3" (SC 2011): a block cipher of a counter. Equal (counter, key) give equal blocks, whoever asks and when,
-// which is what lets micro-batches, chunks, threads and ranks draw the same numbers. What the counter holds:
-// kernels/draws.h.
+// as 1, 2, 3" (SC 2011): a block cipher applied to a counter. The result depends on (counter, key) only; there is no
+// state. The layout of the counter is in kernels/draws.h.
 #pragma once
 
 #include <array>
@@ -23,7 +22,7 @@ constexpr PhiloxBlock philox_round(PhiloxBlock counter, PhiloxKey key) {
           static_cast<std::uint32_t>(product0 >> 32U) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
 }
 
-/// The next round's.
+/// The key of the next round.
 constexpr PhiloxKey next_key(PhiloxKey key) {
   constexpr std::uint32_t weyl0 = 0x9E3779B9;  // golden ratio
   constexpr std::uint32_t weyl1 = 0xBB67AE85;  // sqrt(3) - 1

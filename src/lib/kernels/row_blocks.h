@@ -1,5 +1,5 @@
-// A long float32 row in blocks that stay in the first cache: first what is computed in float32, then its sums in
-// float64, or its way around the cache. In one loop g++ would make vectors of as many float32 as a vector has float64.
+// Loops over a long float32 row in blocks that stay in the L1 cache: float32 values first, then their sums in float64,
+// or their streaming stores. In a single loop g++ would use vectors of only as many float32 as fit float64.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace lehi::kernels {
 constexpr std::int64_t block_size = 1024;
 using Block = std::array<float, block_size>;
 
-/// part(begin, end) of every block of a row of n; the first is `less` shorter.
+/// Calls part(begin, end) for every block of a row of n entries. The first block is `less` entries shorter.
 template <class Part>
 LEHI_INLINE void for_blocks(std::int64_t n, const Part& part, std::int64_t less = 0) {
   for (std::int64_t begin = 0; begin < n;) {
@@ -24,20 +24,21 @@ LEHI_INLINE void for_blocks(std::int64_t n, const Part& part, std::int64_t less 
   }
 }
 
-/// By how much the first block must be shorter for the others to begin with a cache line of the output.
-LEHI_INLINE std::int64_t into_line(const float* x) {
+/// How many entries x is past the start of a cache line. With a first block shorter by that many, all other blocks of
+/// the output begin at a cache line.
+LEHI_INLINE std::int64_t floats_past_line(const float* x) {
   constexpr std::uintptr_t line = 64;
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(x) % line / sizeof(float));
 }
 
-/// to[0..n) = from[0..n), see write_past_cache().
-LEHI_INLINE void write_block(const Block& from, std::int64_t n, bool past_cache, float* to) {
-  if (past_cache) return write_past_cache(from.data(), n, to);
+/// to[0..n) = from[0..n), with stream_copy() if `streaming`.
+LEHI_INLINE void write_block(const Block& from, std::int64_t n, bool streaming, float* to) {
+  if (streaming) return stream_copy(from.data(), n, to);
   std::copy(from.begin(), from.begin() + n, to);
 }
 
-/// term(0) + ... + term(n - 1) in float64, four quarters side by side: otherwise every addition waits for the one
-/// before.
+/// term(0) + ... + term(n - 1) in float64. Four quarters are summed at the same time, which shortens the dependency
+/// chain of additions.
 template <class Term>
 LEHI_INLINE double block_sum(std::int64_t n, const Term& term) {
   const std::int64_t quarter = n / 4;

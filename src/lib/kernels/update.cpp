@@ -9,7 +9,7 @@
 namespace lehi::kernels {
 namespace {
 
-// Elements a thread takes at least: smaller parameters are not worth waking another thread.
+// Entries per thread: smaller parameters are not worth starting another thread.
 constexpr std::int64_t grain = 1 << 15;
 
 template <class T>
@@ -46,7 +46,7 @@ LEHI_INLINE T quotient(T numerator, T denominator) {
 
 template <Form form, Feed feed, bool has_m, bool has_max, class T>
 LEHI_CLONES void sweep(const UpdateArrays<T>& a, const Scalars<T>& c, std::int64_t begin, std::int64_t end) {
-#pragma GCC ivdep  // the arrays are different tensors
+#pragma GCC ivdep  // the arrays do not overlap
   for (std::int64_t i = begin; i < end; ++i) {
     const T g = c.g_factor * a.g[i];
     T v = 0;

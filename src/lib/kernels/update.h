@@ -18,7 +18,7 @@
 // clang-format on
 //
 // A quotient with denominator 0 counts as 0 (eps = 0, and a v that is 0 or underflowed: such a weight does not change).
-// In the clipped form it is the sign of m.
+// In the clipped form m / 0 is the sign of m.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What makes a plain loop fast on the machine at hand, without intrinsics: function versions per instruction set, an
-// exponential that the compiler can vectorise, reductions over independent lanes, and writes around the cache.
+// Building blocks of fast plain loops: function versions per instruction set, an exponential that the compiler can
+// vectorise, reductions over independent lanes, and streaming (non-temporal) stores.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,10 @@
 #define LEHI_LEVELS
 #endif
 
-// The function is compiled for AVX-512, AVX2 and the baseline; the loader picks one. Everything it calls must be
-// inlined into it to profit, hence LEHI_INLINE. (The thread sanitizer is not there yet when the loader picks.) For
-// tests, LEHI_LEVEL says which one to compile, so that a machine runs the loops of others: 1, the baseline, or 3.
+// LEHI_CLONES: the function is compiled for AVX-512, AVX2 and the baseline, and the loader selects one. Functions that
+// it calls must be LEHI_INLINE to be compiled for the same instruction set. (Not under the thread sanitizer, which is
+// not initialised yet when the loader selects.) For tests, LEHI_LEVEL selects the only version to compile: 1 for the
+// baseline or 3 for AVX2.
 #if defined(LEHI_LEVELS) && defined(LEHI_LEVEL) && LEHI_LEVEL == 3
 #define LEHI_CLONES __attribute__((target("arch=x86-64-v3")))
 #elif defined(LEHI_LEVELS) && !defined(LEHI_LEVEL) && !defined(__SANITIZE_THREAD__)
@@ -33,18 +34,18 @@
 
 namespace lehi::kernels {
 
-/// What exp_of_nonpositive() must know of a type. The polynomials have the least relative error on |r| <= log(2)/2 (by
-/// Remez' algorithm) of those that begin with 1 + r, in float64 with 1 + r + r^2/2: exp(0) is exactly 1.
+/// Constants of exp_of_nonpositive(). The polynomials are the minimax approximations (Remez) on |r| <= log(2)/2 among
+/// those that begin with 1 + r, in float64 with 1 + r + r^2/2, so that exp(0) is exactly 1.
 template <class T>
 struct ExpConstants;
 
 template <>
 struct ExpConstants<float> {
   using Bits = std::uint32_t;
-  static constexpr float least = -87.0F;           // below it the result is 0: from -87.34 on it would be subnormal
+  static constexpr float least = -87.0F;           // below it the result is 0; exp(-87.34) is subnormal
   static constexpr float ln2_high = 0x1.62e4p-1F;  // k * ln2_high is exact for |k| < 2^9
   static constexpr float ln2_low = 0x1.7f7d1cp-20F;
-  // of r^6 down to r^2: within 4e-9
+  // of r^6 down to r^2; error below 4e-9
   static constexpr std::array coefficients = {0.00138145406F, 0.00836874545F, 0.041668389F, 0.166665211F, 0.49999994F};
 };
 
@@ -54,7 +55,7 @@ struct ExpConstants<double> {
   static constexpr double least = -708.0;
   static constexpr double ln2_high = 0x1.62e42fefa0000p-1;  // k * ln2_high is exact for |k| < 2^13
   static constexpr double ln2_low = 0x1.cf79abc9e3b39p-40;
-  // of r^11 down to r^2: within 6e-18
+  // of r^11 down to r^2; error below 6e-18
   static constexpr std::array coefficients = {2.4978328976315502e-08, 2.7625244028153767e-07,
                                               2.7557641370365484e-06, 2.4801508550275955e-05,
                                               0.0001984126946531545,  0.0013888888926891776,
@@ -62,9 +63,9 @@ struct ExpConstants<double> {
                                               0.16666666666666433,    0.5};
 };
 
-/// exp(x) for x <= 0, to 1.02 units in the last place; larger x counts as 0, where exp(x) comes near the smallest
-/// normal number the result is 0, and NaN stays NaN. exp(x) = 2^k exp(r) with |r| <= log(2)/2: adding and
-/// subtracting 1.5 times a power of two rounds x / log 2 to the integer k and leaves k in the low bits.
+/// exp(x) for x <= 0 with an error of at most 1.02 units in the last place. For x > 0 the result is 1, for x < `least`
+/// it is 0, for NaN it is NaN. Method: exp(x) = 2^k exp(r) with |r| <= log(2)/2; adding and subtracting 1.5 times a
+/// power of two rounds x / log 2 to the integer k and leaves k in the low bits.
 template <class T>
 LEHI_INLINE T exp_of_nonpositive(T x) {
   using Constants = ExpConstants<T>;
@@ -75,22 +76,22 @@ LEHI_INLINE T exp_of_nonpositive(T x) {
   const T shifted = x * inverse_ln2 + rounder;
   const T k = shifted - rounder;
   const T r = (x - k * Constants::ln2_high) - k * Constants::ln2_low;
-  // Two coefficients at a time: half as long a chain of operations that wait for each other.
+  // Two coefficients at a time (Horner's scheme in r^2), which halves the dependency chain.
   constexpr auto& c = Constants::coefficients;
   constexpr bool odd = c.size() % 2 == 1;
   const T r2 = r * r;
   T q = odd ? c[0] : c[0] * r + c[1];
   for (std::size_t n = odd ? 1 : 2; n < c.size(); n += 2) q = q * r2 + (c[n] * r + c[n + 1]);
   const T e = (q * r2 + r) + T(1);
-  // A product, not a sum of exponent bits: a NaN has no exponent that something could be added to.
+  // A product, not an addition of exponent bits, which would turn a NaN into a number.
   const Bits power = (std::bit_cast<Bits>(shifted) << mantissa_bits) + std::bit_cast<Bits>(T(1));
   const T value = e * std::bit_cast<T>(power);
-  // Only here: g++ would carry the cases of an x that was limited before through all of the above.
+  // Here rather than by clamping x first, for which g++ generates slower code.
   const T above_least = x < Constants::least ? T(0) : value;
   return x >= T(0) ? T(1) : above_least;
 }
 
-/// 1 / (1 + exp(-x)), which keeps its digits where it is small.
+/// 1 / (1 + exp(-x)), with full relative precision where it is small.
 template <class T>
 LEHI_INLINE T sigmoid(T x) {
   const T e = exp_of_nonpositive(x < T(0) ? x : -x);
@@ -100,7 +101,7 @@ LEHI_INLINE T sigmoid(T x) {
 
 constexpr std::int64_t lane_count = 8;
 
-/// term(0) + ... + term(n - 1) in eight partial sums, or sixteen of float32: a fixed order that vectorises.
+/// term(0) + ... + term(n - 1) in eight partial sums, sixteen with float32: a fixed order that vectorises.
 template <class T = double, class Term>
 LEHI_INLINE T lane_sum(std::int64_t n, const Term& term) {
   constexpr std::int64_t count = lane_count * static_cast<std::int64_t>(sizeof(double) / sizeof(T));
@@ -115,7 +116,7 @@ LEHI_INLINE T lane_sum(std::int64_t n, const Term& term) {
   return sum;
 }
 
-/// The largest of x[0..n), or `least` when that is larger; NaN entries are passed over.
+/// The maximum of x[0..n) and `least`; NaN entries are ignored.
 template <class T>
 LEHI_INLINE T lane_max(const T* x, std::int64_t n, T least) {
   std::array<T, 2 * lane_count> lanes = {};
@@ -131,7 +132,7 @@ LEHI_INLINE T lane_max(const T* x, std::int64_t n, T least) {
   return *std::max_element(lanes.begin(), lanes.end());
 }
 
-/// False when x[0..n) holds a NaN or an infinity, whose exponent bits are all set.
+/// True when x[0..n) has no NaN and no infinity (all exponent bits set).
 template <class T, class Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>
 LEHI_INLINE bool all_finite(const T* x, std::int64_t n) {
   constexpr Bits exponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
@@ -140,22 +141,22 @@ LEHI_INLINE bool all_finite(const T* x, std::int64_t n) {
   return bad == 0;
 }
 
-/// to[0..n) = from[0..n), written around the cache: no line of it is read first, and none drives another out.
-/// Afterwards finish_writes(), before another thread may read.
+/// to[0..n) = from[0..n) with streaming stores, which neither read nor evict cache lines. Call finish_streaming()
+/// afterwards, before another thread reads.
 #ifdef LEHI_STREAMS
-[[gnu::target("avx")]] inline void write_past_cache(const float* from, std::int64_t n, float* to) {
+[[gnu::target("avx")]] inline void stream_copy(const float* from, std::int64_t n, float* to) {
   constexpr std::int64_t width = 8;
   std::int64_t i = 0;
   for (; i < n && reinterpret_cast<std::uintptr_t>(to + i) % sizeof(__m256) != 0; ++i) to[i] = from[i];
   for (; i + width <= n; i += width) _mm256_stream_ps(to + i, _mm256_loadu_ps(from + i));
   for (; i < n; ++i) to[i] = from[i];
 }
-inline bool can_write_past_cache() { return __builtin_cpu_supports("avx") != 0; }
-inline void finish_writes() { _mm_sfence(); }
+inline bool can_stream() { return __builtin_cpu_supports("avx") != 0; }
+inline void finish_streaming() { _mm_sfence(); }
 #else
-inline void write_past_cache(const float* from, std::int64_t n, float* to) { std::copy(from, from + n, to); }
-inline bool can_write_past_cache() { return false; }
-inline void finish_writes() {}
+inline void stream_copy(const float* from, std::int64_t n, float* to) { std::copy(from, from + n, to); }
+inline bool can_stream() { return false; }
+inline void finish_streaming() {}
 #endif
 
 }  // namespace lehi::kernels

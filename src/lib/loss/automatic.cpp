@@ -12,14 +12,14 @@ namespace {
 
 using torch::Tensor;
 
-// Draws of the once-only check and of Hutchinson's estimate must not share their signs.
+// Sample number of the signs of the one-time check; Hutchinson's estimate uses the lower ones.
 constexpr std::uint32_t check_sample = 0xFFFFFF;
 
-// One evaluation of the user's function with its graph over the predictions.
+// One evaluation of the user's function, with the graph from the predictions to the losses.
 struct Graph {
   Tensor predictions;  // leaf
   Tensor losses;
-  Tensor gradient;  // d(sum)/dp; with its own graph when made so
+  Tensor gradient;  // d(sum)/dp; has a graph if keep_graph was true
   std::int64_t rows = 0;
   std::int64_t outputs = 0;
   bool elementwise = false;
@@ -43,8 +43,8 @@ void check_shape(const std::string& name, const Tensor& predictions, const Tenso
   if (fits && losses.dim() > 0) return;
   throw_invalid_argument(
       "{}: the function returned losses of shape {} for predictions of shape {}; expected the predictions' shape, or "
-      "one loss a row, [{}], not their sum or mean",
-      name, text_of(losses.sizes()), text_of(p), shape.rows);
+      "one loss per row, [{}], not their sum or mean",
+      name, shape_string(losses.sizes()), shape_string(p), shape.rows);
 }
 
 Graph differentiate(const std::string& name, const Automatic::Function& function, const Tensor& predictions,
@@ -74,7 +74,7 @@ Graph differentiate(const std::string& name, const Automatic::Function& function
   return graph;
 }
 
-// H w for any w of the predictions' shape, by one pass; zero where the gradient does not depend on the predictions.
+// H w for any w of the predictions' shape, by one backward pass; 0 if the gradient is independent of the predictions.
 Tensor hessian_times(const Graph& graph, const Tensor& w) {
   if (!graph.gradient.requires_grad()) return torch::zeros_like(graph.predictions).detach();
   const torch::AutoGradMode with_graph(true);
@@ -83,7 +83,7 @@ Tensor hessian_times(const Graph& graph, const Tensor& w) {
   return result.defined() ? result.detach() : torch::zeros_like(graph.predictions).detach();
 }
 
-// The Hessian of every row, [rows, outputs, outputs], one pass an output.
+// The Hessian of every row, [rows, outputs, outputs], by one backward pass per output.
 Tensor exact_hessian(const Graph& graph) {
   std::vector<Tensor> columns;
   for (std::int64_t j = 0; j < graph.outputs; ++j) {
@@ -103,7 +103,7 @@ Tensor hutchinson(const Graph& graph, const RandomKey& key, std::int64_t samples
   return sum / static_cast<double>(samples);
 }
 
-// Second derivatives as far as they are known: the whole matrix where it was made, the diagonal always.
+// Second derivatives: the diagonal, and the whole matrix if it was computed.
 struct Curvature {
   Tensor diagonal;  // the predictions' shape
   Tensor matrix;    // [rows, outputs, outputs] for few coupled outputs, else undefined
@@ -122,55 +122,59 @@ Curvature curvature_of(const Graph& graph, const RandomKey& key, const Automatic
   return result;
 }
 
-// That each loss depends on its own output, or its own row, only: one random-sign pass tells.
-void check_places(const std::string& name, const Graph& graph, const Curvature& curvature) {
-  if (!graph.elementwise && !curvature.matrix.defined()) return;  // an estimate has nothing exact to compare
+// Throws if a loss depends on another output, or another row, than its own: compares H times random signs with what
+// `curvature` gives for it.
+void check_independence(const std::string& name, const Graph& graph, const Curvature& curvature) {
+  if (!graph.elementwise && !curvature.matrix.defined()) return;  // Hutchinson's estimate is not exact
   const Tensor signs = random_signs(graph, {}, check_sample);
-  const Tensor truth = hessian_times(graph, signs);
-  const Tensor claim =
+  const Tensor exact = hessian_times(graph, signs);
+  const Tensor expected =
       graph.elementwise
           ? curvature.diagonal * signs
-          : torch::matmul(curvature.matrix, signs.reshape({graph.rows, graph.outputs, 1})).reshape(truth.sizes());
-  const double tolerance = truth.scalar_type() == torch::kFloat32 ? 1e-3 : 1e-8;
-  if ((truth - claim).abs().max().item<double>() <= tolerance * truth.abs().max().item<double>()) return;
+          : torch::matmul(curvature.matrix, signs.reshape({graph.rows, graph.outputs, 1})).reshape(exact.sizes());
+  const double tolerance = exact.scalar_type() == torch::kFloat32 ? 1e-3 : 1e-8;
+  if ((exact - expected).abs().max().item<double>() <= tolerance * exact.abs().max().item<double>()) return;
   if (graph.elementwise) {
     throw_invalid_argument(
-        "{}: the function returned one loss an output, but these depend on other outputs too: return one a row", name);
+        "{}: the function returned one loss per output, but some depend on other outputs too: return one loss per row",
+        name);
   }
   throw_invalid_argument(
-      "{}: the function returned one loss a row, but these depend on other rows too: rows must be independent", name);
+      "{}: the function returned one loss per row, but some depend on other rows too: rows must be independent", name);
 }
 
-// False where the batch does not tell: a squared hinge has no curvature, but no gradient either, beyond its margin.
+// Throws if the loss has gradients but no curvature. False if this batch does not show which: beyond its margin a
+// squared hinge has neither.
 bool has_curvature(const std::string& name, const Graph& graph, const Curvature& curvature) {
   if (torch::count_nonzero(curvature.diagonal).item<std::int64_t>() > 0) return true;
   if (torch::count_nonzero(graph.gradient.detach()).item<std::int64_t>() == 0) return false;
   throw_invalid_argument(
       "{}: its second derivatives are 0 at every prediction of this batch; a loss without curvature, such as the "
-      "absolute error, gives a curvature probe nothing to learn from: use the gradient probe",
+      "absolute error, cannot be used with a curvature probe: use the gradient probe",
       name);
 }
 
-// H^(1/2) r: the symmetric root does not depend on the eigenvectors' signs, so equal rows give equal probes.
+// H^(1/2) r. The symmetric square root does not depend on the signs of the eigenvectors, so that equal rows give
+// equal probes.
 Tensor root_times_signs(const std::string& name, const Graph& graph, const Curvature& curvature, const Tensor& signs) {
-  const auto refuse_negative = [&](std::int64_t row, double value) {
+  const auto throw_negative = [&](std::int64_t row, double value) {
     throw_invalid_argument(
         "{}: the curvature of row {} is negative ({}), so it has no gauss-newton factor: use the diagonal probe", name,
         row, value);
   };
   if (graph.elementwise) {
     const auto least = curvature.diagonal.min().item<double>();
-    if (least < 0.0) refuse_negative(curvature.diagonal.argmin().item<std::int64_t>() / graph.outputs, least);
+    if (least < 0.0) throw_negative(curvature.diagonal.argmin().item<std::int64_t>() / graph.outputs, least);
     return curvature.diagonal.sqrt() * signs;
   }
   const auto [values, vectors] = torch::linalg_eigh(curvature.matrix.to(torch::kFloat64));
-  // Rounding makes zero eigenvalues slightly negative; the row's largest one says what slightly means.
+  // Rounding makes zero eigenvalues slightly negative, relative to the largest one of the row.
   const double rounding = curvature.matrix.scalar_type() == torch::kFloat32 ? 1e-5 : 1e-12;
   const Tensor least = std::get<0>(values.min(1));
   const Tensor bad = least < -rounding * values.abs().amax(1);
   if (bad.any().item<bool>()) {
     const auto row = bad.to(torch::kUInt8).argmax().item<std::int64_t>();
-    refuse_negative(row, least[row].item<double>());
+    throw_negative(row, least[row].item<double>());
   }
   const Tensor r = signs.reshape({graph.rows, graph.outputs, 1}).to(torch::kFloat64);
   const Tensor scaled = values.clamp_min(0.0).sqrt().unsqueeze(2) * torch::matmul(vectors.transpose(1, 2), r);
@@ -197,23 +201,22 @@ bool Automatic::supports(Probe probe) const { return probe != Probe::sampled_lab
 void Automatic::compute(const Tensor& predictions, const Tensor& targets, const ProbeRequest& request,
                         Evaluation& out) const {
   check_finite(name(), predictions);
-  const bool wants_curvature = request.probe != Probe::gradient;
-  const Graph graph = differentiate(name(), function_, predictions, targets, wants_curvature);
+  const bool needs_curvature = request.probe != Probe::gradient;
+  const Graph graph = differentiate(name(), function_, predictions, targets, needs_curvature);
   out.sum = graph.losses.detach().sum(torch::kFloat64).item<double>();
   out.count = static_cast<double>(graph.rows);
   out.gradient.copy_(graph.gradient.detach());
-  if (!wants_curvature) return;
+  if (!needs_curvature) return;
 
   if (request.probe == Probe::gauss_newton && !graph.elementwise && graph.outputs > options_.exact_outputs) {
     throw_invalid_argument(
-        "{}: the gauss-newton probe of coupled outputs needs their whole matrix, made for at most {} outputs; there "
-        "are "
-        "{}: raise exact_outputs or use the diagonal probe",
+        "{}: the gauss-newton probe of coupled outputs needs their whole Hessian, which is computed for at most {} "
+        "outputs, not {}: raise exact_outputs or use the diagonal probe",
         name(), options_.exact_outputs, graph.outputs);
   }
   const Curvature curvature = curvature_of(graph, request.key, options_);
   if (!checked_->load()) {
-    check_places(name(), graph, curvature);
+    check_independence(name(), graph, curvature);
     if (has_curvature(name(), graph, curvature)) checked_->store(true);
   }
   if (request.probe == Probe::gauss_newton) {

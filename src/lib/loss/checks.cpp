@@ -5,7 +5,9 @@
 
 namespace lehi {
 
-std::string text_of(at::IntArrayRef sizes) { return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", ")); }
+std::string shape_string(at::IntArrayRef sizes) {
+  return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", "));
+}
 
 std::string position_of(const torch::Tensor& predictions, std::int64_t flat_index) {
   const std::int64_t outputs = row_shape(predictions).outputs;
@@ -26,12 +28,11 @@ torch::Tensor checked_predictions(const Loss& loss, const torch::Tensor& predict
                            name, c10::toString(dtype));
   }
   if (predictions.dim() == 0) {
-    throw_invalid_argument("{}: predictions must have a row dimension, but are a single number: use .unsqueeze(0)",
-                           name);
+    throw_invalid_argument("{}: predictions are a single number without a row dimension: use .unsqueeze(0)", name);
   }
   if (predictions.numel() == 0) {
-    throw_invalid_argument("{}: predictions of shape {} are empty; a mean over no rows does not exist", name,
-                           text_of(predictions.sizes()));
+    throw_invalid_argument("{}: predictions of shape {} are empty: the mean needs at least one row", name,
+                           shape_string(predictions.sizes()));
   }
   if (predictions.device() != targets.device()) {
     throw_invalid_argument("{}: predictions are on {} and targets on {}: move them to one device", name,

@@ -1,4 +1,4 @@
-// What every loss checks of its inputs, with the sentences a user sees.
+// Input checks that all losses share, and parts of their messages.
 #pragma once
 
 #include <torch/types.h>
@@ -9,17 +9,17 @@
 
 namespace lehi {
 
-/// Checks what is true for all losses (defined, float32 or float64, dense, not empty, one device) and returns the
-/// predictions detached and contiguous.
+/// Checks the requirements of all losses (defined, float32 or float64, dense, not empty, on one device). Returns the
+/// predictions, detached and contiguous.
 torch::Tensor checked_predictions(const Loss& loss, const torch::Tensor& predictions, const torch::Tensor& targets);
 
-/// Throws NonFiniteError naming row, output and value of the first NaN or infinity.
+/// Throws NonFiniteError with row, output and value of the first NaN or infinity.
 void check_finite(const std::string& loss, const torch::Tensor& predictions);
 
-/// Where an element is, for messages: "row 3, output 1" by the convention of row_shape(), or "row 3" with one output.
+/// Position of an element for messages: "row 3, output 1" by the convention of row_shape(), or "row 3" with one output.
 std::string position_of(const torch::Tensor& predictions, std::int64_t flat_index);
 
 /// "[128, 10]"
-std::string text_of(at::IntArrayRef sizes);
+std::string shape_string(at::IntArrayRef sizes);
 
 }  // namespace lehi

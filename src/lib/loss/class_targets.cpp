@@ -15,24 +15,24 @@ std::vector<std::int64_t> without(at::IntArrayRef sizes, std::size_t dimension) 
   return result;
 }
 
-[[noreturn]] void refuse_shape(const torch::Tensor& predictions, const torch::Tensor& targets) {
+[[noreturn]] void throw_shape_mismatch(const torch::Tensor& predictions, const torch::Tensor& targets) {
   const auto p = predictions.sizes();
-  const std::string both =
-      fmt::format("targets of shape {} do not match predictions of shape {}", text_of(targets.sizes()), text_of(p));
+  const std::string both = fmt::format("targets of shape {} do not match predictions of shape {}",
+                                       shape_string(targets.sizes()), shape_string(p));
   const bool class_dimension_second =
       p.size() > 2 && (targets.is_floating_point() ? targets.sizes() == p : targets.sizes() == without(p, 1));
   if (class_dimension_second) {
     throw_invalid_argument(
-        "cross-entropy: {}: classes must be in the last dimension, so move torch's second one there with "
+        "cross-entropy: {}: classes must be the last dimension, not the second as in torch: use "
         "predictions.movedim(1, -1)",
         both);
   }
   throw_invalid_argument("cross-entropy: {}: expected class indices of shape {} or probabilities of shape {}", both,
-                         text_of(without(p, p.size() - 1)), text_of(p));
+                         shape_string(without(p, p.size() - 1)), shape_string(p));
 }
 
 void check_indices(const torch::Tensor& indices, std::int64_t classes, std::int64_t ignore_index) {
-  if (indices.device().is_cpu()) {  // the good case without the temporaries of six tensor operations
+  if (indices.device().is_cpu()) {  // faster for valid indices: no temporary tensors
     const std::int64_t* index = indices.data_ptr<std::int64_t>();
     const auto good = [&](std::int64_t i) { return (i >= 0 && i < classes) || i == ignore_index; };
     if (std::all_of(index, index + indices.numel(), good)) return;
@@ -71,14 +71,14 @@ torch::Tensor checked_class_targets(const CrossEntropyOptions& options, const to
     throw_invalid_argument(
         "cross-entropy: predictions of shape {} have no class dimension: expected [..., classes]; a single row needs "
         ".unsqueeze(0)",
-        text_of(predictions.sizes()));
+        shape_string(predictions.sizes()));
   }
   const auto classes = predictions.size(-1);
   const auto index_sizes = predictions.sizes().slice(0, static_cast<std::size_t>(predictions.dim() - 1));
   const bool index_shape = targets.sizes() == index_sizes;
   const auto dtype = targets.scalar_type();
   if (dtype == torch::kInt64) {
-    if (!index_shape) refuse_shape(predictions, targets);
+    if (!index_shape) throw_shape_mismatch(predictions, targets);
     torch::Tensor indices = targets.reshape({-1}).contiguous();
     check_indices(indices, classes, options.ignore_index);
     return indices;
@@ -88,7 +88,7 @@ torch::Tensor checked_class_targets(const CrossEntropyOptions& options, const to
         "cross-entropy: targets are {}; class indices must be int64: convert them with .to(torch::kInt64)",
         c10::toString(dtype));
   }
-  if (targets.sizes() != predictions.sizes()) refuse_shape(predictions, targets);
+  if (targets.sizes() != predictions.sizes()) throw_shape_mismatch(predictions, targets);
   if (dtype != predictions.scalar_type()) {
     throw_invalid_argument(
         "cross-entropy: target probabilities are {} and predictions {}: both must have the same dtype",

@@ -1,4 +1,4 @@
-// The targets of cross-entropy: class indices or probabilities, checked and flattened to rows.
+// Validation of cross-entropy targets: class indices or probabilities, flattened to rows.
 #pragma once
 
 #include <torch/types.h>
@@ -7,7 +7,8 @@
 
 namespace lehi {
 
-/// [rows] int64 for class indices, [rows, classes] for probabilities; throws std::invalid_argument for everything else.
+/// Returns [rows] int64 for class indices or [rows, classes] for probabilities. Throws std::invalid_argument for all
+/// other targets.
 torch::Tensor checked_class_targets(const CrossEntropyOptions& options, const torch::Tensor& predictions,
                                     const torch::Tensor& targets);
 

@@ -10,12 +10,12 @@
 namespace lehi {
 namespace {
 
-// Kept as float64 on the CPU, whatever the user gave: the loss may meet predictions of any dtype and device.
+// Stored as float64 on the CPU: the loss accepts predictions of any dtype and device.
 torch::Tensor checked_weights(const torch::Tensor& given) {
   if (!given.defined()) return given;
   if (given.dim() != 1 || given.numel() == 0) {
-    throw_invalid_argument("cross-entropy: class_weights have shape {}; expected one weight a class, [C]",
-                           text_of(given.sizes()));
+    throw_invalid_argument("cross-entropy: class_weights have shape {}; expected one weight per class, [C]",
+                           shape_string(given.sizes()));
   }
   const torch::Tensor weights = given.detach().to(torch::kCPU, torch::kFloat64).contiguous().clone();
   for (std::int64_t i = 0; i < weights.numel(); ++i) {
@@ -38,7 +38,7 @@ ops::CrossEntropyTask make_task(const CrossEntropyOptions& options, const torch:
     if (options.class_weights.numel() != classes) {
       throw_invalid_argument(
           "cross-entropy: class_weights have {} entries, but predictions of shape {} have {} classes",
-          options.class_weights.numel(), text_of(predictions.sizes()), classes);
+          options.class_weights.numel(), shape_string(predictions.sizes()), classes);
     }
     task.class_weights = options.class_weights.to(predictions.device());
   }

@@ -19,18 +19,17 @@ LinearCrossEntropy::LinearCrossEntropy(Tensor weight, CrossEntropyOptions option
     : weight_(std::move(weight)), head_(std::move(options)), chunk_rows_(chunk_rows) {
   if (!weight_.defined() || weight_.dim() != 2 || weight_.numel() == 0) {
     throw_invalid_argument("linear-cross-entropy: the weight must have the shape [classes, width], not {}",
-                           weight_.defined() ? text_of(weight_.sizes()) : "undefined");
+                           weight_.defined() ? shape_string(weight_.sizes()) : "undefined");
   }
   if (weight_.scalar_type() != torch::kFloat32 && weight_.scalar_type() != torch::kFloat64) {
     throw_invalid_argument("linear-cross-entropy: the weight must be float32 or float64, not {}",
                            c10::toString(weight_.scalar_type()));
   }
-  if (chunk_rows < 0)
-    throw_invalid_argument("linear-cross-entropy: chunk_rows is {}, but must be at least 0", chunk_rows);
+  if (chunk_rows < 0) throw_invalid_argument("linear-cross-entropy: chunk_rows is {}; expected 0 or more", chunk_rows);
   if (chunk_rows_ == 0) chunk_rows_ = std::max<std::int64_t>(1, chunk_entries / weight_.size(0));
 }
 
-// Logits, u and, where asked for, v of a chunk.
+// Buffers for the logits, u and (count 3) v of a chunk.
 void LinearCrossEntropy::make_workspace(std::vector<Tensor>& workspace, std::size_t count,
                                         std::int64_t chunk_rows) const {
   const auto fits = [&](const Tensor& buffer) {
@@ -49,23 +48,23 @@ void LinearCrossEntropy::for_each_chunk(const Tensor& hidden, const Tensor& targ
   const std::int64_t width = weight_.size(1);
   if (hidden.size(-1) != width || hidden.scalar_type() != weight_.scalar_type()) {
     throw_invalid_argument(
-        "linear-cross-entropy: the hidden values are {} {}; expected {} [..., {}], as the weight of shape {} asks",
-        c10::toString(hidden.scalar_type()), text_of(hidden.sizes()), c10::toString(weight_.scalar_type()), width,
-        text_of(weight_.sizes()));
+        "linear-cross-entropy: the hidden values are {} {}; expected {} [..., {}], to match the weight of shape {}",
+        c10::toString(hidden.scalar_type()), shape_string(hidden.sizes()), c10::toString(weight_.scalar_type()), width,
+        shape_string(weight_.sizes()));
   }
   const bool by_index = targets.scalar_type() == torch::kInt64;
   auto expected = hidden.sizes().vec();
   expected.pop_back();
   if (!by_index) expected.push_back(weight_.size(0));
   if (targets.sizes() != expected) {
-    throw_invalid_argument("linear-cross-entropy: the targets have shape {}; expected {}", text_of(targets.sizes()),
-                           text_of(expected));
+    throw_invalid_argument("linear-cross-entropy: the targets have shape {}; expected {}",
+                           shape_string(targets.sizes()), shape_string(expected));
   }
   const Tensor rows = hidden.view({-1, width});
   const Tensor row_targets = by_index ? targets.reshape({-1}) : targets.reshape({-1, weight_.size(0)});
   const Tensor transposed = weight_.detach().t();
   out.sum = out.count = 0.0;
-  // Chunks of equal size, but for the last: a short one would be a poor product.
+  // Chunks of nearly equal size: the matrix product of a short last chunk would be inefficient.
   const std::int64_t chunks = std::max<std::int64_t>(1, (rows.size(0) + chunk_rows_ - 1) / chunk_rows_);
   const std::int64_t chunk_size = (rows.size(0) + chunks - 1) / chunks;
   make_workspace(out.workspace, request.probe == Probe::gradient ? 2 : 3, chunk_size);
@@ -106,7 +105,7 @@ void LinearCrossEntropy::compute(const Tensor& hidden, const Tensor& targets, co
                         Tensor& to_weight) {
     Tensor place = to_hidden.view({-1, width}).narrow(0, first, part.size(0));
     torch::mm_out(place, cotangent, weight);
-    // The first chunk overwrites what the buffer held, NaN or not: beta 0 does not read it.
+    // The first chunk overwrites the buffer: with beta 0 addmm does not read it, so that old NaNs do no harm.
     to_weight.addmm_(cotangent.t(), part, /*beta=*/first == 0 ? 0 : 1);
   };
   for_each_chunk(hidden, targets, request, out, [&](std::int64_t first, const Tensor& part, const Evaluation& chunk) {

@@ -1,4 +1,4 @@
-// What all losses share: the checks, the reuse of buffers, and the Hessian of an elementwise loss.
+// Shared by all losses: checks, reuse of buffers, and the Hessian of an elementwise loss.
 #include "lehi/loss.h"
 
 #include <fmt/ranges.h>
@@ -11,15 +11,15 @@
 namespace lehi {
 namespace {
 
-[[noreturn]] void refuse_probe(const Loss& loss, Probe probe) {
-  std::vector<std::string_view> has;
+[[noreturn]] void throw_unsupported_probe(const Loss& loss, Probe probe) {
+  std::vector<std::string_view> supported;
   for (const Probe other : all_probes()) {
-    if (loss.supports(other)) has.push_back(name(other));
+    if (loss.supports(other)) supported.push_back(name(other));
   }
-  throw_invalid_argument("{} has no {} probe; it has {}", loss.name(), name(probe), fmt::join(has, ", "));
+  throw_invalid_argument("{} has no {} probe; it has {}", loss.name(), name(probe), fmt::join(supported, ", "));
 }
 
-void make_buffer(torch::Tensor& buffer, const torch::Tensor& like) {
+void resize_buffer(torch::Tensor& buffer, const torch::Tensor& like) {
   const bool fits = buffer.defined() && buffer.sizes() == like.sizes() && buffer.dtype() == like.dtype() &&
                     buffer.device() == like.device() && buffer.layout() == torch::kStrided && buffer.is_contiguous() &&
                     !buffer.requires_grad() && !buffer.is_alias_of(like);
@@ -39,12 +39,12 @@ void Loss::evaluate(const torch::Tensor& predictions, const torch::Tensor& targe
                     Evaluation& out) const {
   const torch::NoGradGuard no_grad;
   const torch::Tensor values = checked_predictions(*this, predictions, targets);
-  if (!supports(request.probe)) refuse_probe(*this, request.probe);
-  make_buffer(out.gradient, values);
+  if (!supports(request.probe)) throw_unsupported_probe(*this, request.probe);
+  resize_buffer(out.gradient, values);
   if (request.probe == Probe::gradient) {
     out.probe.reset();
   } else {
-    make_buffer(out.probe, values);
+    resize_buffer(out.probe, values);
   }
   out.rows = row_shape(values).rows;
   compute(values, targets.detach(), request, out);

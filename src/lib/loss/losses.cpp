@@ -1,4 +1,4 @@
-// The elementwise losses: their formulas are in kernels/elementwise_formulas.h, their checks here.
+// The elementwise losses: checks of targets and options. The formulas are in kernels/elementwise_formulas.h.
 #include "lehi/losses.h"
 
 #include <cmath>
@@ -13,8 +13,8 @@ namespace {
 torch::Tensor checked_targets(const std::string& name, const torch::Tensor& predictions, const torch::Tensor& targets) {
   if (targets.sizes() != predictions.sizes()) {
     throw_invalid_argument(
-        "{}: targets of shape {} do not match predictions of shape {}: both must be the same, nothing is broadcast",
-        name, text_of(targets.sizes()), text_of(predictions.sizes()));
+        "{}: targets of shape {} do not match predictions of shape {}: the shapes must be equal, nothing is broadcast",
+        name, shape_string(targets.sizes()), shape_string(predictions.sizes()));
   }
   if (targets.dtype() != predictions.dtype()) {
     const std::string wanted = c10::toString(predictions.scalar_type());
@@ -24,9 +24,9 @@ torch::Tensor checked_targets(const std::string& name, const torch::Tensor& pred
   return targets.detach().contiguous();
 }
 
-// Throws for what the kernel found.
-void check(const std::string& name, const kernels::ElementwiseFormula& formula, const ops::ElementwiseTask& task,
-           const kernels::ElementwiseResult& result) {
+// Throws if the kernel found a bad prediction or target.
+void check_result(const std::string& name, const kernels::ElementwiseFormula& formula, const ops::ElementwiseTask& task,
+                  const kernels::ElementwiseResult& result) {
   if (result.bad_prediction >= 0) check_finite(name, task.predictions);
   if (result.bad_target < 0) return;
   const auto expected = std::visit([](const auto& f) { return f.expected; }, formula.formula);
@@ -57,7 +57,7 @@ void ElementwiseLoss::compute(const torch::Tensor& predictions, const torch::Ten
   const kernels::ElementwiseFormula rule = formula();
   const auto run = predictions.is_cpu() ? ops::elementwise : ops::elementwise_plain;
   const kernels::ElementwiseResult result = run(rule, task, out.gradient, out.probe);
-  check(name(), rule, task, result);
+  check_result(name(), rule, task, result);
   out.sum = result.sum;
   out.count = static_cast<double>(out.rows);
 }
@@ -65,7 +65,7 @@ void ElementwiseLoss::compute(const torch::Tensor& predictions, const torch::Ten
 torch::Tensor ElementwiseLoss::second_derivatives(const torch::Tensor& predictions,
                                                   const torch::Tensor& targets) const {
   const torch::Tensor values = checked_predictions(*this, predictions, targets);
-  evaluate(values, targets);  // for its checks
+  evaluate(values, targets);  // checks predictions and targets
   return ops::elementwise_second(formula(), values.cpu(), targets.detach().contiguous().cpu()).to(values.device());
 }
 

@@ -1,4 +1,4 @@
-// Cross-entropy as ATen expressions, for devices that the kernel does not serve and to check it against.
+// Cross-entropy in ATen operations: the path of other devices, and the reference of the kernel.
 #include <torch/types.h>
 
 #include "kernels/draws.h"
@@ -11,7 +11,8 @@ using kernels::CrossEntropyResult;
 using kernels::Draws;
 using torch::Tensor;
 
-// Every row's softmax in the terms of the header; vectors are [rows, 1], f and the masks [rows, classes].
+// Softmax of every row in the notation of kernels/cross_entropy.h. f and the masks are [rows, classes],
+// the rest [rows, 1].
 struct Softmax {
   Tensor top, second;  // masks of the two largest classes; `second` is empty in rows of one class
   Tensor m, gap, g, root_g, rest, b, z;
@@ -69,7 +70,7 @@ Tensor diagonal(const Softmax& s) {
   return s.root_g * torch::where(s.top, s.b.sqrt(), (s.f * (s.z - s.g * s.f)).sqrt()) / s.z;
 }
 
-// Random numbers are made on the CPU and moved: every device then draws the same ones.
+// Random numbers are drawn on the CPU and copied, so that they are the same on every device.
 Tensor gauss_newton(const Softmax& s, const RandomKey& key) {
   const Draws draws(key);
   const std::int64_t classes = s.f.size(1);

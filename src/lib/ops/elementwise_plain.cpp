@@ -1,4 +1,4 @@
-// The elementwise losses as ATen expressions, for devices that the kernel does not serve and to check it against.
+// The elementwise losses in ATen operations: the path of other devices, and the reference of the kernel.
 #include <torch/types.h>
 
 #include <cmath>
@@ -66,7 +66,7 @@ Tensors plain(const kernels::FocalFormula& f, const Tensor& p, const Tensor& y) 
   return {factor * loss, torch::where(y == 1.0, slope, -slope), second.abs().sqrt(), (y == 0.0) | (y == 1.0)};
 }
 
-// Random numbers are made on the CPU and moved: every device then draws the same ones.
+// Random numbers are drawn on the CPU and copied, so that they are the same on every device.
 Tensor signs(const ElementwiseTask& task, std::int64_t rows) {
   const Draws draws(task.key);
   Tensor result = torch::empty({rows, task.outputs}, torch::kFloat64);

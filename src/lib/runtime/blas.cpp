@@ -12,7 +12,7 @@
 namespace lehi::runtime {
 namespace {
 
-// Ordered: a kernel above the CPU's level uses instructions that the CPU lacks.
+// Ordered: a kernel above the CPU's level uses instructions that the CPU does not have.
 enum class Level : std::uint8_t { unknown, old, avx2, avx512 };
 
 struct Kernel {
@@ -20,8 +20,8 @@ struct Kernel {
   Level level;
 };
 
-// OpenBLAS's x86-64 cores by the vector units that their kernels use. AVX without AVX2 counts as old: no FMA, half the
-// speed.
+// OpenBLAS's x86-64 cores by the vector units that their kernels use. AVX without AVX2 counts as old: no FMA, half
+// the speed.
 constexpr std::array kernels = {
     Kernel{"katmai", Level::old},       Kernel{"coppermine", Level::old},    Kernel{"northwood", Level::old},
     Kernel{"prescott", Level::old},     Kernel{"banias", Level::old},        Kernel{"atom", Level::old},
@@ -47,7 +47,7 @@ Level level_of_cpu(std::string_view vector_units) {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// The value of "key<tabs>: value" in /proc/cpuinfo, first processor.
+// The value of "key<tabs>: value" for the first processor in /proc/cpuinfo.
 std::string_view cpuinfo_value(std::string_view text, std::string_view key) {
   for (std::size_t line = 0; line < text.size(); line = std::min(text.find('\n', line), text.size()) + 1) {
     const auto rest = text.substr(line, text.find('\n', line) - line);
@@ -108,7 +108,7 @@ void set_blas_threads(int threads) {
 }
 
 std::string better_blas_kernel(const Host& host) {
-  // An unfamiliar name is probably newer than this table, and so is left alone.
+  // An unknown kernel is probably newer than this table: keep it.
   if (host.blas != "openblas" || level_of_cpu(host.vector_units) == Level::old ||
       level_of(host.blas_kernel) != Level::old) {
     return "";

@@ -40,12 +40,12 @@ std::optional<double> quotient(std::string_view quota, std::string_view period) 
 }
 
 template <class T>
-void keep_smaller(std::optional<T>& least, std::optional<T> candidate) {
+void set_minimum(std::optional<T>& least, std::optional<T> candidate) {
   if (candidate && (!least || *candidate < *least)) least = candidate;
 }
 
-// True when a comma-separated list of controllers, as in "cpu,cpuacct", names this one.
-bool names(std::string_view list, std::string_view controller) {
+// True when a comma-separated list of controllers, such as "cpu,cpuacct", contains this one.
+bool has_controller(std::string_view list, std::string_view controller) {
   while (!list.empty()) {
     const auto end = std::min(list.find(','), list.size());
     if (list.substr(0, end) == controller) return true;
@@ -72,7 +72,7 @@ std::optional<double> cpu_quota_v1(std::string_view quota, std::string_view peri
 
 std::optional<std::int64_t> memory_limit(std::string_view text) {
   const auto bytes = integer(next_word(text));
-  // Version 1 writes "unlimited" as the largest multiple of a page.
+  // Version 1 writes "unlimited" as the largest multiple of the page size.
   const bool unlimited = !bytes || *bytes <= 0 || *bytes > std::numeric_limits<std::int64_t>::max() / 2;
   return unlimited ? std::nullopt : bytes;
 }
@@ -81,17 +81,17 @@ std::vector<std::filesystem::path> cgroup_directories(std::string_view membershi
                                                       const std::filesystem::path& root) {
   std::vector<std::filesystem::path> directories;
   while (!membership.empty()) {
-    const auto line = next_line(membership);  // hierarchy:controllers:/path, with no controllers in version 2
+    const auto line = next_line(membership);  // hierarchy:controllers:/path; no controllers in version 2
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (first == std::string_view::npos || second == std::string_view::npos) continue;
     const auto controllers = line.substr(first + 1, second - first - 1);
     std::filesystem::path top = root;
     if (!controllers.empty()) {
-      if (!names(controllers, controller)) continue;
+      if (!has_controller(controllers, controller)) continue;
       top /= controller;
     }
-    // Inside a container the path may be the host's, of which only the top is mounted: missing ones are read as empty.
+    // Inside a container this may be the host's path, of which only the top is mounted. Missing files read as empty.
     auto group = std::filesystem::path(line.substr(second + 1)).relative_path();
     for (; !group.empty(); group = group.parent_path()) directories.push_back(top / group);
     directories.push_back(top);
@@ -102,9 +102,9 @@ std::vector<std::filesystem::path> cgroup_directories(std::string_view membershi
 std::optional<double> cgroup_cpu_quota(std::string_view membership, const std::filesystem::path& root) {
   std::optional<double> least;
   for (const auto& directory : cgroup_directories(membership, "cpu", root)) {
-    keep_smaller(least, cpu_quota_v2(read_text(directory / "cpu.max")));
-    keep_smaller(least,
-                 cpu_quota_v1(read_text(directory / "cpu.cfs_quota_us"), read_text(directory / "cpu.cfs_period_us")));
+    set_minimum(least, cpu_quota_v2(read_text(directory / "cpu.max")));
+    set_minimum(least,
+                cpu_quota_v1(read_text(directory / "cpu.cfs_quota_us"), read_text(directory / "cpu.cfs_period_us")));
   }
   return least;
 }
@@ -112,8 +112,8 @@ std::optional<double> cgroup_cpu_quota(std::string_view membership, const std::f
 std::optional<std::int64_t> cgroup_memory_limit(std::string_view membership, const std::filesystem::path& root) {
   std::optional<std::int64_t> least;
   for (const auto& directory : cgroup_directories(membership, "memory", root)) {
-    keep_smaller(least, memory_limit(read_text(directory / "memory.max")));
-    keep_smaller(least, memory_limit(read_text(directory / "memory.limit_in_bytes")));
+    set_minimum(least, memory_limit(read_text(directory / "memory.max")));
+    set_minimum(least, memory_limit(read_text(directory / "memory.limit_in_bytes")));
   }
   return least;
 }
@@ -129,7 +129,7 @@ std::int64_t bytes_of_field(std::string_view text, std::string_view field) {
     auto line = next_line(text);
     if (!line.starts_with(field) || line.substr(field.size(), 1) != ":") continue;
     line.remove_prefix(field.size() + 1);
-    return integer(next_word(line)).value_or(0) * 1024;  // these files count in "kB" of 1,024 bytes
+    return integer(next_word(line)).value_or(0) * 1024;  // a "kB" in these files is 1,024 bytes
   }
   return 0;
 }

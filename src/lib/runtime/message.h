@@ -1,4 +1,4 @@
-// User errors: one sentence that says what was wrong, where, and what was expected.
+// User errors: one sentence with what is wrong, where, and what was expected.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace lehi {
 
-/// Throws std::invalid_argument with a formatted sentence.
+/// Throws std::invalid_argument with the formatted message as one line.
 template <class... Args>
 [[noreturn]] void throw_invalid_argument(fmt::format_string<Args...> text, Args&&... args) {
   throw std::invalid_argument(one_line(fmt::format(text, std::forward<Args>(args)...)));

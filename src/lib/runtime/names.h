@@ -1,4 +1,4 @@
-// Enumerations with names: one table each, looked up both ways.
+// Names of enumeration values: one table per enumeration, for both directions.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,10 +21,11 @@ std::string_view name_in(const NameTable<E>& table, E value) {
   for (const auto& [entry, text] : table) {
     if (entry == value) return text;
   }
-  throw_invalid_argument("value {} is not in the table of names: the program is inconsistent", static_cast<int>(value));
+  throw_invalid_argument("enumeration value {} has no name: this is a bug in lehi", static_cast<int>(value));
 }
 
-/// `what` is the noun of the message: "optimizer", "probe", ...
+/// The value with this name; otherwise throws with the known names. `what` is the noun of the message: "optimizer",
+/// "probe", ...
 template <class E>
 E value_in(const NameTable<E>& table, std::string_view text, std::string_view what) {
   std::vector<std::string_view> known;

@@ -7,10 +7,10 @@ namespace {
 
 struct Decoded {
   char32_t code;
-  std::size_t length;  // 0: no character starts here
+  std::size_t length;  // 0: not valid UTF-8
 };
 
-// Strict UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Strict UTF-8: rejects overlong forms, surrogates and code points above U+10FFFF.
 Decoded decode(std::string_view text, std::size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return {first, 1};
@@ -27,8 +27,8 @@ Decoded decode(std::string_view text, std::size_t at) {
   return {code, length};
 }
 
-// Line and paragraph separators, and what changes the direction of the text around it.
-bool misleads(char32_t code) {
+// C1 controls, line and paragraph separators, and characters that change the text direction.
+bool must_escape(char32_t code) {
   return (code >= 0x80 && code < 0xa0) || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
 }
@@ -53,7 +53,7 @@ std::string printable(std::string_view text) {
     const auto [code, length] = decode(text, at);
     if (length == 0) {
       line += "\xef\xbf\xbd";
-    } else if (code < 0x20 || code == 0x7f || misleads(code)) {
+    } else if (code < 0x20 || code == 0x7f || must_escape(code)) {
       append_escaped(line, code);
     } else {
       line += text.substr(at, length);
@@ -74,7 +74,7 @@ std::string one_line(std::string_view text) {
   constexpr std::size_t back = 1000;
   constexpr std::string_view gap = " ... ";
   static_assert(front + back + gap.size() <= longest_line);
-  // What is far from both ends can't appear: a message that quotes a whole file is not copied.
+  // Only the two ends of a very long text are escaped, since its middle is left out anyway.
   std::string line = text.size() <= 2 * longest_line
                          ? printable(text)
                          : printable(text.substr(0, longest_line)) + printable(text.substr(text.size() - longest_line));

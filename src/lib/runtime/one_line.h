@@ -1,4 +1,4 @@
-// Text for a terminal, whatever a file or a name holds: every error's sentence goes through this.
+// Makes any string safe to print as one line on a terminal. All error messages pass through this.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace lehi {
 
-/// The longest that one_line() leaves, in bytes.
+/// Maximum length of the result of one_line(), in bytes.
 inline constexpr std::size_t longest_line = 4000;
 
-/// The text as one line of UTF-8: control characters and those that reorder what is around them are written as escapes
-/// (\n, \x1b, \u202e), a byte that is no UTF-8 becomes U+FFFD, and of a very long text the middle is left out.
+/// `text` as one line of UTF-8. Control characters and those that change the text direction become escapes (\n, \x1b,
+/// \u202e), bytes that are not valid UTF-8 become U+FFFD, and the middle of a very long text is left out.
 std::string one_line(std::string_view text);
 
 }  // namespace lehi

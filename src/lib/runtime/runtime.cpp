@@ -1,4 +1,4 @@
-// lehi/runtime.h: asks the machine.
+// lehi/runtime.h: host description, threads, memory.
 #include "lehi/runtime.h"
 
 #include <ATen/Parallel.h>
