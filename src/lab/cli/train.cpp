@@ -17,7 +17,6 @@
 #include "distributed/local_ranks.h"
 #include "distributed/process_ranks.h"
 #include "files/files.h"
-#include "study/plan.h"
 #include "train/run.h"
 
 namespace lehi::cli {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/table.h"
-#include "study/progress.h"
 #include "train/json_file.h"
+#include "base/duration.h"
 
 namespace lehi::cli {
 namespace {

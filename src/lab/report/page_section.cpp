@@ -13,6 +13,7 @@
 #include "report/summary.h"
 #include "study/paper.h"
 #include "study/stability.h"
+#include "study/run_directory.h"
 
 namespace lehi::report {
 
