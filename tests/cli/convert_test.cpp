@@ -132,7 +132,7 @@ TEST_F(Convert, FailuresLeaveNoFiles) {
   }
   EXPECT_THAT(scratch_.names(), ElementsAre("a.safetensors"));
   EXPECT_THAT(convert("a.safetensors", "b/", {"--dtype", "float16"}).err,
-              AllOf(HasSubstr("a.safetensors: tensor \"w\" holds 100000 at [0]"), HasSubstr("F16 can't hold")));
+              AllOf(HasSubstr("a.safetensors: tensor \"w\" has 100000 at [0]"), HasSubstr("F16 can't hold")));
 }
 
 TEST_F(Convert, RejectsBadArguments) {

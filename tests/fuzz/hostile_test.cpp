@@ -88,12 +88,12 @@ TEST(HostileFiles, DocumentsOfTinyValuesThrowEarly) {
   EXPECT_EQ(finding_for("checkpoint", "{\"state\":[" + lists + "[]]}"), "");
   EXPECT_EQ(finding_for("shard-index", "{\"weight_map\":[" + lists + "[]]}"), "");
   EXPECT_EQ(finding_for("metrics", "{\"step\":0,\"a\":[" + lists + "[]]}\n"), "");
-  EXPECT_THAT(message_of([&] { train::parse_json("[" + lists + "[]]", "x"); }), HasSubstr("more values than"));
+  EXPECT_THAT(message_of([&] { train::parse_json("[" + lists + "[]]", "x"); }), HasSubstr("too many values for"));
   std::string members = "{";
   for (int i = 0; i < 1'000'000; ++i) members += fmt::format("\"{}\":0,", i);
   members += "\"\":0}";
   EXPECT_EQ(finding_for("safetensors", with_header(members)), "");
-  EXPECT_THAT(message_of([&] { train::parse_json(members, "x"); }), HasSubstr("more values than"));
+  EXPECT_THAT(message_of([&] { train::parse_json(members, "x"); }), HasSubstr("too many values for"));
 }
 
 // A document of a hundred thousand numbers, more than a run writes, is within the limit.
