@@ -91,6 +91,20 @@ TEST_P(Records, AMissingKeyOfAConfigurationHasItsDefault) {
   }
 }
 
+// In version 0.1 weight decay was decoupled in every optimizer.
+TEST_P(Records, WeightDecayOfARunWithoutTheKeyStaysDecoupled) {
+  auto text = without_key(get("stopped/config.toml"), "optimizer.decay");
+  const auto replace_line = [&text](const std::string& start, const std::string& line) {
+    const auto at = text.find(start);
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, text.find('\n', at) - at, line);
+  };
+  replace_line("name = ", "name = \"adam\"");
+  EXPECT_EQ(train::from_toml(text, "x").optimizer.recipe.decay, Decay::coupled) << "no decay: the preset's own";
+  replace_line("weight_decay = ", "weight_decay = 0.1");
+  EXPECT_EQ(train::from_toml(text, "x").optimizer.recipe.decay, Decay::decoupled);
+}
+
 TEST_P(Records, ATruncatedConfigurationThrows) {
   const auto text = get("stopped/config.toml");
   const auto last = text.rfind("cut = ");

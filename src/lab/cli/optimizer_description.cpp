@@ -19,6 +19,7 @@ nlohmann::ordered_json recipe_json(const Recipe& recipe) {
       {"accumulator", name(recipe.accumulator)},
       {"mix", name(recipe.mix)},
       {"rule", name(recipe.rule)},
+      {"decay", name(recipe.decay)},
       {"scale", name(recipe.scale)},
   };
 }

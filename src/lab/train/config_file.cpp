@@ -12,6 +12,10 @@
 namespace lehi::train {
 namespace {
 
+bool has_key(const ConfigLayer& layer, std::string_view name) {
+  return std::any_of(layer.begin(), layer.end(), [&](const LayerEntry& entry) { return entry.key == name; });
+}
+
 // A run's own file has the keys of the version that wrote it. An unknown key may decide the result and is an error; a
 // missing one has its default, which is how the run behaved before the key existed.
 void check_keys_of_run(const ConfigLayer& layer, const std::string& where) {
@@ -24,8 +28,7 @@ void check_keys_of_run(const ConfigLayer& layer, const std::string& where) {
     }
   }
   for (const Key& known : keys()) {
-    if (known.required &&
-        std::none_of(layer.begin(), layer.end(), [&](const LayerEntry& entry) { return entry.key == known.name; })) {
+    if (known.required && !has_key(layer, known.name)) {
       throw ConfigError(fmt::format("{}: the key {} is missing, which every run's config.toml has", where, known.name));
     }
   }
@@ -56,6 +59,10 @@ RunConfig from_toml(std::string_view text, const std::string& where) {
   try {
     config.optimizer = preset(chosen_optimizer(layers));
     apply_layer(layer, config);
+    // Version 0.1 had no such key, and decoupled decay in every optimizer.
+    if (!has_key(layer, "optimizer.decay") && config.optimizer.group.weight_decay != 0.0) {
+      config.optimizer.recipe.decay = Decay::decoupled;
+    }
     config.optimizer.seed = config.seed;
     check(config);
   } catch (const std::invalid_argument& error) {
