@@ -15,8 +15,8 @@ namespace {
 // L with L L^T = H for each row, [rows, outputs, outputs], through the eigenvalues: H may be singular.
 Tensor factor(const Tensor& hessian, const std::string& loss) {
   const auto [values, vectors] = at::linalg_eigh(hessian.to(torch::kFloat64));
-  const double smallest = values.min().item<double>();
-  const double largest = values.abs().max().item<double>();
+  const auto smallest = values.min().item<double>();
+  const auto largest = values.abs().max().item<double>();
   if (smallest < -1e-9 * largest) {
     throw_invalid_argument(
         "{} has negative curvature here (eigenvalue {} of d2l/dp2), so its Gauss-Newton matrix does not exist", loss,
@@ -37,8 +37,10 @@ std::vector<Tensor> gauss_newton_diagonal(const Tensor& predictions, const Loss&
     columns = factor(loss.hessian(predictions.detach(), targets), loss.name()).to(predictions.scalar_type());
   }
   std::vector<Tensor> diagonal;
-  for (const Tensor& parameter : parameters)
+  diagonal.reserve(parameters.size());
+  for (const Tensor& parameter : parameters) {
     diagonal.push_back(torch::zeros_like(parameter, torch::requires_grad(false)));
+  }
   for (std::int64_t row = 0; row < shape.rows; ++row) {
     for (std::int64_t column = 0; column < shape.outputs; ++column) {
       Tensor cotangent = torch::zeros({shape.rows, shape.outputs}, predictions.options().requires_grad(false));

@@ -17,7 +17,7 @@ torch::Tensor checked_weights(const torch::Tensor& given) {
     throw_invalid_argument("cross-entropy: class_weights have shape {}; expected one weight per class, [C]",
                            shape_string(given.sizes()));
   }
-  const torch::Tensor weights = given.detach().to(torch::kCPU, torch::kFloat64).contiguous().clone();
+  torch::Tensor weights = given.detach().to(torch::kCPU, torch::kFloat64).contiguous().clone();
   for (std::int64_t i = 0; i < weights.numel(); ++i) {
     const double weight = weights.data_ptr<double>()[i];
     if (!(weight >= 0.0) || !std::isfinite(weight)) {

@@ -276,6 +276,7 @@ Optimizer::Optimizer(NamedGroups groups, Options options) : Optimizer(std::move(
 }
 
 Optimizer::~Optimizer() = default;
+// NOLINTNEXTLINE(bugprone-exception-escape): torch's map of states throws for lack of memory only
 Optimizer::Optimizer(Optimizer&& other) noexcept = default;
 
 double Optimizer::step(const std::vector<Term>& terms, const Tensor& regulariser, bool keep_graph) {

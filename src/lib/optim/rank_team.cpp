@@ -66,6 +66,7 @@ class SeveralRanks final : public RankTeam {
 
   void sum(const std::vector<double*>& numbers) const override {
     std::vector<double> sums;
+    sums.reserve(numbers.size());
     for (const double* number : numbers) sums.push_back(*number);
     ranks_->sum(torch::from_blob(sums.data(), {static_cast<std::int64_t>(sums.size())}, torch::kFloat64));
     for (std::size_t i = 0; i < numbers.size(); ++i) *numbers[i] = sums[i];

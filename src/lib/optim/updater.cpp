@@ -16,7 +16,7 @@ Tensor zero_moment(const Tensor& parameter, std::size_t index, const RankTeam& r
 
 const ParameterState* find_state(const States& states, const Tensor& parameter) {
   const auto found = states.find(compat::state_key(parameter));
-  return found == states.end() ? nullptr : static_cast<const ParameterState*>(found->second.get());
+  return found == states.end() ? nullptr : dynamic_cast<const ParameterState*>(found->second.get());
 }
 
 void Updater::update(States& states, std::size_t index, const Tensor& g, const Tensor& s) const {
@@ -25,7 +25,7 @@ void Updater::update(States& states, std::size_t index, const Tensor& g, const T
   const Tensor& parameter = parameters.tensor(index);
   auto& slot = states[parameters.key(index)];
   if (!slot) slot = std::make_unique<ParameterState>();
-  auto& state = static_cast<ParameterState&>(*slot);
+  auto& state = dynamic_cast<ParameterState&>(*slot);
   const KeptState kept = kept_state(recipe, numbers);
   if (kept.m && !state.m.defined()) state.m = zero_moment(parameter, index, ranks);
   if (kept.v && !state.v.defined()) state.v = zero_moment(parameter, index, ranks);

@@ -62,6 +62,7 @@ std::string_view cpuinfo_value(std::string_view text, std::string_view key) {
 
 template <class Function>
 Function* symbol(const char* name) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): how POSIX defines dlsym for functions
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 

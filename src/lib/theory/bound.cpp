@@ -42,7 +42,7 @@ void check(const BoundConstants& c) {
 Bound convergence_bound(const BoundConstants& constants) {
   check(constants);
   const auto& [a, b1, b2, eps, d, m, l, gap, steps] = constants;
-  const double k = static_cast<double>(steps);
+  const auto k = static_cast<double>(steps);
   const double k_tilde = k - b1 / (1 - b1);
   const double q = 1 - b1 / b2;
   const double e = a * d * m * l * (1 - b1) / (q * (1 - b2)) +
@@ -66,9 +66,9 @@ double iterate_average(const std::vector<double>& squared_gradient_norms, double
   double sum = 0.0;
   double total = 0.0;
   double power = 1.0;  // b1^(K-k+1), from the last step back
-  for (auto x = squared_gradient_norms.rbegin(); x != squared_gradient_norms.rend(); ++x) {
+  for (std::size_t k = squared_gradient_norms.size(); k-- > 0;) {
     power *= beta1;
-    sum += (1 - power) * *x;
+    sum += (1 - power) * squared_gradient_norms[k];
     total += 1 - power;
   }
   return sum / total;
