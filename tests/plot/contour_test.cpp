@@ -102,13 +102,5 @@ TEST(Contour, OfAnEmptyGridIsEmpty) {
   EXPECT_THROW(contour({.x = {0, 1}, .y = {0, 1}, .values = {1}}, 1.0), std::invalid_argument);
 }
 
-TEST(LogSpaced, MatchesHandComputation) {
-  const auto levels = log_spaced(0.01, 100.0, 5);
-  ASSERT_EQ(levels.size(), 5U);
-  const std::vector<double> expected = {0.01, 0.1, 1, 10, 100};
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_DOUBLE_EQ(levels[i], expected[i]);
-  EXPECT_THROW(log_spaced(0.0, 1.0, 3), std::invalid_argument);
-}
-
 }  // namespace
 }  // namespace lehi::plot

@@ -40,18 +40,6 @@ void Split::take_values(const torch::Tensor& index, torch::Tensor& to) const {
   take_rows(inputs, index, to);
 }
 
-std::string_view kind_name(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::regression:
-      return "regression";
-    case TaskKind::binary:
-      return "binary";
-    case TaskKind::classification:
-      return "classification";
-  }
-  return "";
-}
-
 Dataset with_validation(Dataset dataset, double fraction, std::uint64_t seed) {
   if (dataset.validation) throw_invalid_argument("task {} already has a validation part", dataset.task);
   const std::int64_t size = dataset.train.size();

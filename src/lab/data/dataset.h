@@ -16,8 +16,6 @@ namespace lehi::data {
 /// What is predicted. It decides the loss: mean squared error, binary cross-entropy or cross-entropy.
 enum class TaskKind { regression, binary, classification };
 
-std::string_view kind_name(TaskKind kind);
-
 struct Split {
   torch::Tensor inputs;   ///< [N, inputs]: float32, or uint8 for images, converted by `bytes` or `image`
   torch::Tensor targets;  ///< regression and binary: float32 [N, 1]; classification: int64 [N]

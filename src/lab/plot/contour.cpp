@@ -117,18 +117,4 @@ Series contour(const Grid& grid, double level) {
   return Crossings(grid, level).lines();
 }
 
-std::vector<double> log_spaced(double low, double high, int count) {
-  if (!(low > 0.0) || !(high > 0.0) || count < 1) {
-    throw_invalid_argument("log_spaced: {} numbers from {} to {}, expected at least 1 number and positive ends", count,
-                           low, high);
-  }
-  std::vector<double> numbers;
-  numbers.reserve(static_cast<std::size_t>(count));
-  for (int k = 0; k < count; ++k) {
-    const double t = count == 1 ? 0.0 : static_cast<double>(k) / (count - 1);
-    numbers.push_back(std::pow(10.0, std::lerp(std::log10(low), std::log10(high), t)));
-  }
-  return numbers;
-}
-
 }  // namespace lehi::plot

@@ -18,7 +18,4 @@ struct Grid {
 /// finite are skipped.
 Series contour(const Grid& grid, double level);
 
-/// `count` numbers from `low` to `high`, evenly spaced in the logarithm. Both ends must be positive.
-std::vector<double> log_spaced(double low, double high, int count);
-
 }  // namespace lehi::plot

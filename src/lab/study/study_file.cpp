@@ -32,17 +32,6 @@ std::optional<train::RunStatus> status_from(const json& object, const std::strin
                               where, train::in_quotes(text)));
 }
 
-std::vector<std::string> strings_from(const json& object, const char* key, const std::string& where) {
-  std::vector<std::string> strings;
-  const json& list = train::field(object, key, where);
-  if (!list.is_array()) throw FileError(fmt::format("{}: '{}' must be a list of strings", where, key));
-  for (const auto& entry : list) {
-    if (!entry.is_string()) throw FileError(fmt::format("{}: '{}' must be a list of strings", where, key));
-    strings.push_back(entry.get<std::string>());
-  }
-  return strings;
-}
-
 std::vector<double> values_from(const json& window, const std::string& where) {
   std::vector<double> values;
   const auto found = window.find("values");
@@ -173,7 +162,7 @@ Study read_study(const std::filesystem::path& directory) {
   Study study;
   study.kind = train::text_field(document, "kind", where);
   study.lehi_version = train::text_field(document, "lehi_version", where);
-  study.command_line = strings_from(document, "command_line", where);
+  study.command_line = train::strings_field(document, "command_line", where);
   study.started = train::text_field(document, "started", where);
   if (!train::field(document, "finished", where).is_null()) {
     study.finished = train::text_field(document, "finished", where);

@@ -71,6 +71,18 @@ std::string text_field(const json& object, const char* key, const std::string& w
   return value.get<std::string>();
 }
 
+std::vector<std::string> strings_field(const json& object, const char* key, const std::string& where) {
+  const auto& list = field(object, key, where);
+  if (!list.is_array()) throw FileError(fmt::format("{}: '{}' must be a list of strings", where, key));
+  std::vector<std::string> strings;
+  strings.reserve(list.size());
+  for (const auto& entry : list) {
+    if (!entry.is_string()) throw FileError(fmt::format("{}: '{}' must be a list of strings", where, key));
+    strings.push_back(entry.get<std::string>());
+  }
+  return strings;
+}
+
 double number_field(const json& object, const char* key, const std::string& where) {
   const auto& value = field(object, key, where);
   if (!value.is_number()) wrong_kind(value, key, where, "a number");

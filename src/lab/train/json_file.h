@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "train/json_parse.h"
 
@@ -29,6 +30,7 @@ std::string about_unknown_key(const nlohmann::json& document, const nlohmann::js
 const nlohmann::json& field(const nlohmann::json& object, const char* key, const std::string& where);
 const nlohmann::json& object_field(const nlohmann::json& object, const char* key, const std::string& where);
 std::string text_field(const nlohmann::json& object, const char* key, const std::string& where);
+std::vector<std::string> strings_field(const nlohmann::json& object, const char* key, const std::string& where);
 double number_field(const nlohmann::json& object, const char* key, const std::string& where);
 /// An integer of at least 0 that fits into std::int64_t.
 std::int64_t count_field(const nlohmann::json& object, const char* key, const std::string& where);

@@ -91,21 +91,6 @@ RunStatus status_from(const json& document, const std::string& where) {
                               in_quotes(text)));
 }
 
-std::vector<std::string> strings_from(const json& document, const char* key, const std::string& where) {
-  const auto& list = field(document, key, where);
-  std::vector<std::string> strings;
-  if (list.is_array()) {
-    strings.reserve(list.size());
-    for (const auto& item : list) {
-      if (item.is_string()) strings.push_back(item.get<std::string>());
-    }
-  }
-  if (!list.is_array() || strings.size() != list.size()) {
-    throw FileError(fmt::format("{}: '{}' is not a list of strings", where, key));
-  }
-  return strings;
-}
-
 // Empty in records of earlier versions.
 std::vector<std::int64_t> sessions_from(const json& document, const std::string& where) {
   const auto found = document.find("sessions");
@@ -168,7 +153,7 @@ RunRecord read_run_record(const std::filesystem::path& path) {
   const auto& host = object_field(document, "host", where);
   record.host_name = text_field(host, "name", where + ", 'host'");
   record.host = host_from(host, where + ", 'host'");
-  record.command_line = strings_from(document, "command_line", where);
+  record.command_line = strings_field(document, "command_line", where);
   record.status = status_from(document, where);
   record.message = text_field(document, "message", where);
   record.task = text_field(document, "task", where);
@@ -186,7 +171,7 @@ RunRecord read_run_record(const std::filesystem::path& path) {
   }
   record.sessions = sessions_from(document, where);
   record.result = object_field(document, "result", where);
-  record.notices = strings_from(document, "notices", where);
+  record.notices = strings_field(document, "notices", where);
   static const json known = json::parse(document_of(RunRecord()).dump());
   record.unknown = about_unknown_key(document, known, where);
   return record;
