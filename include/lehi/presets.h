@@ -26,9 +26,10 @@ namespace lehi {
 template <Preset P>
 class PresetOptimizer final : public Optimizer {
  public:
+  /// Parameters are what Optimizer's constructors take: a list, named ones, or groups.
   template <class Parameters>
-  explicit PresetOptimizer(Parameters&& parameters, const PresetOptions<P>& options = {})
-      : Optimizer(std::forward<Parameters>(parameters), Options(options)) {}
+  explicit PresetOptimizer(Parameters parameters, const PresetOptions<P>& options = {})
+      : Optimizer(std::move(parameters), Options(options)) {}
 };
 
 using Lehi = PresetOptimizer<Preset::lehi>;

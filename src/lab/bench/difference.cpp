@@ -13,7 +13,7 @@ double largest_difference(const Tensors& a, const Tensors& b) {
   double largest = a.size() == b.size() ? 0.0 : std::nan("");
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     const auto expected = b[i].to(torch::kFloat64);
-    const double distance = (a[i].to(torch::kFloat64) - expected).norm().item<double>();
+    const auto distance = (a[i].to(torch::kFloat64) - expected).norm().item<double>();
     const double norm = std::max(expected.norm().item<double>(), least * largest_norm);
     const double difference = distance == 0.0 ? 0.0 : distance / norm;
     if (!(difference <= largest)) largest = difference;  // NaN stays

@@ -57,7 +57,7 @@ Tensor plain_residual(const model::NamedParameters& w, const std::string& name, 
 }  // namespace
 
 PlainModel plain_gpt2(const model::NamedParameters& weights, const model::Gpt2Shape& shape) {
-  const auto w = leaves_of(weights);
+  auto w = leaves_of(weights);  // not const: the functions below are moved
   return {w.values(), [w, shape](const Tensor& inputs) {
             Tensor x = torch::embedding(w["wte.weight"], inputs) + w["wpe.weight"].narrow(0, 0, inputs.size(1));
             for (std::int64_t i = 0; i < shape.layers; ++i) x = plain_block(w, fmt::format("h.{}", i), x, shape.heads);
@@ -67,7 +67,7 @@ PlainModel plain_gpt2(const model::NamedParameters& weights, const model::Gpt2Sh
 }
 
 PlainModel plain_resnet(const model::NamedParameters& weights) {
-  const auto w = leaves_of(weights);
+  auto w = leaves_of(weights);  // not const: the functions below are moved
   return {w.values(), [w](const Tensor& inputs) {
             Tensor x = torch::relu(plain_normed(w, "conv1", "bn1", inputs, 1));
             for (int stage = 1; stage <= 4; ++stage) {
@@ -79,7 +79,7 @@ PlainModel plain_resnet(const model::NamedParameters& weights) {
 }
 
 PlainModel plain_mlp(const model::NamedParameters& weights) {
-  const auto w = leaves_of(weights);
+  auto w = leaves_of(weights);  // not const: the functions below are moved
   return {w.values(), [w](const Tensor& inputs) {
             const Tensor hidden = torch::relu(torch::linear(inputs, w["layers.0.weight"], w["layers.0.bias"]));
             return torch::linear(hidden, w["layers.1.weight"], w["layers.1.bias"]);

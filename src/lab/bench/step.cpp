@@ -2,6 +2,7 @@
 // MLP, relative to AdamW steps of the same model. All optimizers of a model take turns on the same weights, at a
 // learning rate so small that the weights hardly change.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "bench/contest.h"
@@ -30,7 +31,7 @@ Workload step_gpt2() { return gpt2_workload({}, 8, 128); }
 Workload step_resnet() { return resnet_workload(64); }
 Workload step_mnist() { return mnist_workload(128); }
 
-constexpr const char* step_names[] = {"gpt2", "resnet", "mnist"};
+constexpr std::array<const char*, 3> step_names = {"gpt2", "resnet", "mnist"};
 constexpr double refresh_period = 10;  // steps
 
 std::string check_workload(Session& session, const std::string& name) {

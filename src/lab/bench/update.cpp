@@ -155,7 +155,7 @@ double update_difference(Preset which) {
       step_by_gradients(*theirs);
     } else {
       network.step(ours);
-      plain_network.step(static_cast<Optimizer&>(*theirs));
+      plain_network.step(dynamic_cast<Optimizer&>(*theirs));
     }
   }
   Tensors changes;
