@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/numbers.h"
 #include "data/error.h"
 #include "data_files/fixture.h"
 #include "support/support.h"
@@ -100,10 +101,10 @@ TEST(Csv, BrokenQuotesThrowWithTheLine) {
 TEST(Csv, BinaryFilesThrow) { EXPECT_THAT(csv_error(std::string("a,b\n1,\0\n", 8)), HasSubstr("not a CSV file")); }
 
 TEST(Csv, ParsesNumbers) {
-  EXPECT_EQ(parse_number("-1.25"), -1.25);
-  EXPECT_EQ(parse_number("+3"), 3.0);
+  EXPECT_EQ(base::parse_number("-1.25"), -1.25);
+  EXPECT_EQ(base::parse_number("+3"), 3.0);
   for (const char* text : {"", "+", "-", "+-3", "1 2", "0x10", "1,5", "1.5kg", "true"}) {
-    EXPECT_FALSE(parse_number(text).has_value()) << text;
+    EXPECT_FALSE(base::parse_number(text).has_value()) << text;
   }
 }
 

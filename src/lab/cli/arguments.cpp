@@ -8,16 +8,15 @@
 #include <optional>
 #include <set>
 
+#include "base/numbers.h"
 #include "cli/help.h"
 
 namespace lehi::cli {
 namespace {
 
 std::optional<double> finite_number(std::string_view text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
-  return value;
+  const auto value = base::parse_number(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 }  // namespace

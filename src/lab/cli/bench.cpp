@@ -69,11 +69,11 @@ void write_report(const std::string& destination, const bench::Session& session,
 // Prints one line per reason.
 void print_unmeasured(const std::vector<bench::Unmeasured>& unmeasured, std::ostream& err) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
-  for (const auto& [name, reason, bounded] : unmeasured) {
+  for (const auto& missing : unmeasured) {
     const auto same =
-        std::find_if(by_reason.begin(), by_reason.end(), [&](const auto& one) { return one.first == reason; });
-    auto& names = same == by_reason.end() ? by_reason.emplace_back(reason, std::vector<std::string>{}) : *same;
-    names.second.push_back(name);
+        std::find_if(by_reason.begin(), by_reason.end(), [&](const auto& one) { return one.first == missing.reason; });
+    auto& names = same == by_reason.end() ? by_reason.emplace_back(missing.reason, std::vector<std::string>{}) : *same;
+    names.second.push_back(missing.name);
   }
   for (const auto& [reason, names] : by_reason) {
     err << fmt::format("lehi: not measured: {}: {}\n", fmt::join(names, ", "), reason);

@@ -49,10 +49,11 @@ std::unique_ptr<Loss> make_loss(std::string_view name, const LossNumbers& number
   NameTable<const LossEntry*> names;
   for (const auto& entry : loss_table()) names.emplace_back(&entry, entry.name);
   const auto& entry = *value_in(names, name, "loss");
-  const std::pair<std::string_view, bool> given[] = {{"delta", numbers.delta.has_value()},
-                                                     {"gamma", numbers.gamma.has_value()},
-                                                     {"alpha", numbers.alpha.has_value()},
-                                                     {"label-smoothing", numbers.label_smoothing.has_value()}};
+  const std::vector<std::pair<std::string_view, bool>> given = {
+      {"delta", numbers.delta.has_value()},
+      {"gamma", numbers.gamma.has_value()},
+      {"alpha", numbers.alpha.has_value()},
+      {"label-smoothing", numbers.label_smoothing.has_value()}};
   for (const auto& [number, is_given] : given) {
     if (is_given && entry.numbers.find(number) == std::string_view::npos) {
       throw_invalid_argument("the loss {} has no {}; leave out --{}", name, number, number);

@@ -15,7 +15,8 @@ void add_optimizer_flags(CLI::App& app, OptimizerFlags& flags) {
   number("--beta1", "B1", flags.beta1, "decay rate of the momentum m");
   number("--beta2", "B2", flags.beta2, "decay rate of the accumulated curvature v");
   number("--eps", "EPS", flags.eps, "smallest scale that a step is divided by");
-  number("--weight-decay", "W", flags.weight_decay, "weight decay, decoupled or coupled as in the optimizer of that name");
+  number("--weight-decay", "W", flags.weight_decay,
+         "weight decay, decoupled or coupled as in the optimizer of that name");
   number("--momentum", "M", flags.momentum, "sgd, rmsprop: momentum");
   app.add_flag("--nesterov", flags.nesterov, "sgd: Nesterov momentum")->group(optimizer_group);
   number("--rho", "RHO", flags.rho, "sophia-g: clipping constant");

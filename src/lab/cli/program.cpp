@@ -24,7 +24,7 @@ namespace lehi::cli {
 namespace {
 
 std::string program_help() {
-  constexpr std::pair<CommandGroup, std::string_view> titles[] = {
+  const std::vector<std::pair<CommandGroup, std::string_view>> titles = {
       {CommandGroup::training, "Training and studies"},
       {CommandGroup::optimizers, "Optimizers and losses"},
       {CommandGroup::files, "Data and weights"},

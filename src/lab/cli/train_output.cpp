@@ -7,9 +7,9 @@
 #include <ostream>
 #include <vector>
 
+#include "base/duration.h"
 #include "cli/table.h"
 #include "train/json_file.h"
-#include "base/duration.h"
 
 namespace lehi::cli {
 namespace {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "base/numbers.h"
 #include "data/error.h"
 
 namespace lehi::data {
@@ -49,7 +50,7 @@ torch::Tensor one_hot(const Strings& values, std::size_t train, const std::strin
   for (std::size_t i = 0; i < train; ++i) category.emplace(values[i], 0);
   if (category.size() > max_categories) {
     const auto example =
-        std::find_if(values.begin(), values.end(), [](const auto& value) { return !parse_number(value); });
+        std::find_if(values.begin(), values.end(), [](const auto& value) { return !base::parse_number(value); });
     throw_data_error(
         "column '{}' has {} different strings (such as '{}'), but at most {} can become inputs; correct its values or "
         "remove the column",

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "base/numbers.h"
 #include "data/error.h"
 
 namespace lehi::data {
@@ -116,7 +117,7 @@ std::string without_doubled_quotes(std::string_view field) {
 }
 
 void check_header(const std::vector<std::string>& names, const std::string& source) {
-  if (std::all_of(names.begin(), names.end(), [](const auto& name) { return parse_number(name).has_value(); })) {
+  if (std::all_of(names.begin(), names.end(), [](const auto& name) { return base::parse_number(name).has_value(); })) {
     throw_data_error("{} has no header: its first row has only numbers; add a first line with the columns' names",
                      source);
   }
@@ -139,15 +140,6 @@ std::string message_for(std::string_view field, bool is_number, const std::strin
 
 }  // namespace
 
-std::optional<double> parse_number(std::string_view field) {
-  if (field.starts_with('+') && !field.starts_with("+-")) field.remove_prefix(1);
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (field.empty() || end != field.data() + field.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range) return std::numeric_limits<double>::infinity();
-  return error == std::errc{} ? std::optional(value) : std::nullopt;
-}
-
 Table read_csv(const std::filesystem::path& file, std::int64_t limit) {
   return parse_csv(read_bytes(file, limit), file.string());
 }
@@ -169,7 +161,7 @@ Table parse_csv(std::string text, std::string source) {
     if (row == 1 && column == 0) check_header(names, table.source);
     if (column == 0 && !problem.empty()) throw DataError(problem);
     if (column >= names.size() || !problem.empty()) return;  // scan() counts the fields at the end of the row
-    const auto number = parse_number(field);
+    const auto number = base::parse_number(field);
     if (!number) has_strings[column] = true;
     if (!is_invalid(field, number)) return;
     const auto place = fmt::format("{} line {}, column '{}'", table.source, line, names[column]);
@@ -196,7 +188,7 @@ Table parse_csv(std::string text, std::string source) {
     if (has_strings[column]) {
       std::get<Strings>(values).emplace_back(field);
     } else {
-      std::get<Numbers>(values).push_back(parse_number(field).value());
+      std::get<Numbers>(values).push_back(base::parse_number(field).value());
     }
   });
   return table;

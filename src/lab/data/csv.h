@@ -43,7 +43,4 @@ Table read_csv(const std::filesystem::path& file, std::int64_t limit = default_b
 /// The same for a table in memory; messages name it `source`.
 Table parse_csv(std::string text, std::string source);
 
-/// The number that the whole field represents (NaN is possible, and infinity on overflow), or nothing.
-std::optional<double> parse_number(std::string_view field);
-
 }  // namespace lehi::data

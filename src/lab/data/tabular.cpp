@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/numbers.h"
 #include "data/column_encoding.h"
 #include "data/error.h"
 #include "data/permutation.h"
@@ -107,7 +108,8 @@ torch::Tensor encode_regression(const Table& table, const Column& target, const 
                                 const RowOrder& order, Dataset& dataset) {
   if (!target.numeric()) {
     const auto& values = target.strings();
-    const auto bad = std::find_if(values.begin(), values.end(), [](const auto& value) { return !parse_number(value); });
+    const auto bad =
+        std::find_if(values.begin(), values.end(), [](const auto& value) { return !base::parse_number(value); });
     throw_data_error("{} line {}: target '{}' is '{}', which is not a number; regression needs numbers", table.source,
                      table.lines[static_cast<std::size_t>(bad - values.begin())], target.name, *bad);
   }

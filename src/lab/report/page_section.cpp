@@ -12,8 +12,8 @@
 #include "report/study_report.h"
 #include "report/summary.h"
 #include "study/paper.h"
-#include "study/stability.h"
 #include "study/run_directory.h"
+#include "study/stability.h"
 
 namespace lehi::report {
 
