@@ -6,7 +6,6 @@
 
 namespace lehi::base {
 
-
 /// The number that the whole field represents (NaN is possible, and infinity on overflow), or nothing.
 std::optional<double> parse_number(std::string_view field);
 

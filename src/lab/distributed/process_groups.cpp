@@ -38,13 +38,12 @@ std::string own_address_towards(const std::string& host, std::uint16_t port) {
   for (const addrinfo* item = found; item != nullptr && result.empty(); item = item->ai_next) {
     const int socket = ::socket(item->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);  // nothing is sent
     if (socket < 0) continue;
-    sockaddr_storage own{};
-    socklen_t length = sizeof(own);
+    sockaddr_storage storage{};
+    auto* own = static_cast<sockaddr*>(static_cast<void*>(&storage));
+    socklen_t length = sizeof(storage);
     std::array<char, NI_MAXHOST> text{};
-    if (::connect(socket, item->ai_addr, item->ai_addrlen) == 0 &&
-        ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
-        ::getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text.data(), text.size(), nullptr, 0,
-                      NI_NUMERICHOST) == 0) {
+    if (::connect(socket, item->ai_addr, item->ai_addrlen) == 0 && ::getsockname(socket, own, &length) == 0 &&
+        ::getnameinfo(own, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0) {
       result = text.data();
     }
     ::close(socket);

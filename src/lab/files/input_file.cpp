@@ -13,9 +13,10 @@
 
 namespace lehi {
 
-InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
-  // Without O_NONBLOCK, opening a pipe would wait for a writer.
-  descriptor_ = uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
+// Without O_NONBLOCK, opening a pipe would wait for a writer.
+InputFile::InputFile(std::filesystem::path path)
+    : path_(std::move(path)),
+      descriptor_(uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {
   if (descriptor_ < 0) throw FileError("open", path_, errno);
   struct stat found {};
   const int failed = ::fstat(descriptor_, &found) == 0 ? 0 : errno;
