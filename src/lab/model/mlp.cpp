@@ -33,7 +33,7 @@ Mlp::Mlp(const std::vector<std::int64_t>& sizes, std::uint64_t seed, torch::Dtyp
   for (std::size_t l = 0; l + 1 < sizes.size(); ++l) {
     // Kaiming's uniform distribution with a slope of sqrt(5), in the order of LibTorch's operations for the same
     // rounding.
-    const double fan_in = static_cast<double>(sizes[l]);
+    const auto fan_in = static_cast<double>(sizes[l]);
     const double gain = std::sqrt(2.0 / (1 + std::pow(std::sqrt(5.0), 2)));
     Layer layer;
     layer.weight = draw({sizes[l + 1], sizes[l]}, std::sqrt(3.0) * (gain / std::sqrt(fan_in)));

@@ -20,7 +20,7 @@ constexpr std::int64_t few_inputs = 32;
 
 template <class T>
 Tensor as_tensor(std::int64_t rows, std::int64_t columns, Matrix<T> matrix) {
-  // from_blob() takes a pointer to non-const; a factor is only read.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): from_blob() has no form for const; a factor is only read
   return torch::from_blob(const_cast<T*>(matrix.data), {rows, columns}, {matrix.row, matrix.column},
                           c10::CppTypeToScalarType<T>::value);
 }

@@ -68,7 +68,7 @@ Segment stem_segment(const Normed& layer) {
 // `projection` is the shortcut's convolution; empty where the shortcut is the identity.
 Segment residual_segment(const Normed& first, const Normed& second, const std::vector<Normed>& projection) {
   Segment segment;
-  segment.run = [=](const Tensor& inputs, const Pass& pass) {
+  segment.run = [first = first, second = second, projection = projection](const Tensor& inputs, const Pass& pass) {
     Tensor shortcut = projection.empty() ? inputs : run_normed(projection.front(), inputs, pass);
     const Tensor hidden = run_normed(first, inputs, pass).relu_();
     return run_normed(second, hidden, pass).add_(shortcut).relu_();

@@ -69,7 +69,7 @@ NamedParameters draw_resnet(const std::vector<ParameterShape>& shapes, std::uint
   for (const auto& [name, sizes] : shapes) {
     const Tensor values = torch::zeros(sizes, torch::kFloat32);
     if (sizes.size() == 4) {  // a convolution
-      const double fan_out = static_cast<double>(sizes[0] * sizes[2] * sizes[3]);
+      const auto fan_out = static_cast<double>(sizes[0] * sizes[2] * sizes[3]);
       values.normal_(0, std::sqrt(2.0) / std::sqrt(fan_out), generator);
     } else if (name.starts_with("fc.")) {
       if (sizes.size() == 2) fan_in = static_cast<double>(sizes[1]);

@@ -26,6 +26,7 @@ class SharedBatchNorm : public torch::autograd::Function<SharedBatchNorm> {
     const Tensor normal = (values - of_channels(mean)).div_(of_channels(deviation));
     context->save_for_backward({normal, scale, deviation});
     context->saved_data["count"] = count;
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): saved_data takes no pointers
     context->saved_data["ranks"] = reinterpret_cast<std::int64_t>(ranks);
     return (normal * of_channels(scale)).add_(of_channels(shift));
   }
@@ -35,7 +36,8 @@ class SharedBatchNorm : public torch::autograd::Function<SharedBatchNorm> {
     const Tensor& normal = saved[0];
     const Tensor& scale = saved[1];
     const Tensor& deviation = saved[2];
-    auto& ranks = *reinterpret_cast<Ranks*>(context->saved_data["ranks"].toInt());  // NOLINT(performance-no-int-to-ptr)
+    // NOLINTNEXTLINE(performance-no-int-to-ptr,cppcoreguidelines-pro-type-reinterpret-cast): as forward() saved it
+    auto& ranks = *reinterpret_cast<Ranks*>(context->saved_data["ranks"].toInt());
     const Tensor& y = cotangents.front();
     const Tensor to_shift = channel_sums(y);
     const Tensor to_scale = channel_sums(y * normal);

@@ -23,9 +23,11 @@ void Merger::merge(std::string_view word, std::vector<TokenId>& ids) {
 }
 
 void Merger::merge_short(std::string_view word, std::vector<TokenId>& ids) const {
-  std::array<TokenId, short_word> tokens;  // NOLINT(cppcoreguidelines-pro-type-member-init): a hot loop; only
-  std::array<const Merge*, short_word>
-      merges;  // NOLINT(cppcoreguidelines-pro-type-member-init): written entries are read
+  // A hot loop: only entries that were written are read.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+  std::array<TokenId, short_word> tokens;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+  std::array<const Merge*, short_word> merges;
   std::size_t count = word.size();
   for (std::size_t i = 0; i < count; ++i) tokens[i] = vocabulary_->byte(static_cast<unsigned char>(word[i]));
   for (std::size_t i = 0; i + 1 < count; ++i) merges[i] = vocabulary_->merge(tokens[i], tokens[i + 1]);

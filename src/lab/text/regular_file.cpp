@@ -14,9 +14,9 @@
 
 namespace lehi::text {
 
-RegularFile::RegularFile(std::filesystem::path file) : path_(std::move(file)) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // opening a pipe must not block
+// With O_NONBLOCK, opening a pipe does not wait for a writer.
+RegularFile::RegularFile(std::filesystem::path file)
+    : path_(std::move(file)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status {};
   if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
     const int error = errno;
