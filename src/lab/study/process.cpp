@@ -81,7 +81,7 @@ Child::Child(const std::string& program, std::vector<std::string> arguments, std
                          .err = err[1],
                          .lock = lock,
                          .parent = ::getpid()};
-  process_ = ::fork();
+  process_ = ::fork();  // NOLINT(cppcoreguidelines-prefer-member-initializer): after the pipes
   if (process_ == 0) exec_child(setup);
   const int error = errno;
   ::close(out[1]);

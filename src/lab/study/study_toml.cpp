@@ -37,7 +37,7 @@ class Reader {
       const std::string key(name.str());
       if (key == (is_task ? "name" : "task")) continue;
       if (key == "optimizers") {
-        request.optimizers = list<std::string>(key, node, "a list of names, such as [\"lehi\", \"adam\"]");
+        request.optimizers = list<std::string>(key, node, R"(a list of names, such as ["lehi", "adam"])");
       } else if (key == "rates") {
         request.rates = list<double>(key, node, "a list of numbers, such as [1e-3, 3e-3]");
       } else if (key == "rates_of") {
