@@ -132,7 +132,7 @@ bool is_valid(const fs::path& path) {
 fs::path save_checkpoint(const fs::path& directory, std::int64_t step, const Checkpoint& checkpoint) {
   if (step < 0) throw_invalid_argument("a checkpoint cannot be of step {}; expected at least 0", step);
   make_directories(directory);
-  const auto path = directory / directory_name(step);
+  auto path = directory / directory_name(step);
   publish_directory(path, [&](const fs::path& temporary) {
     json document = {{"schema", kSchema}, {"step", step}, {"state", checkpoint.state}};
     document["files"][kModel] = describe(write_tensors(temporary / kModel, checkpoint.model));

@@ -132,9 +132,11 @@ Key required(Key key) {
   return key;
 }
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): pointers to members of members would triple the table
+// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): pointers to members of members would triple
+// the table
 #define FIELD(member) \
   [](RunConfig & config) -> auto& { return config.member; }
+// NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
 
 }  // namespace
 

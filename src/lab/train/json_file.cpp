@@ -24,7 +24,7 @@ std::string unknown_key(const json& document, const json& known) {
     const auto same = known.find(key);
     if (same == known.end()) return key;
     if (same->empty()) continue;
-    if (const auto inner = unknown_key(value, *same); !inner.empty()) return key + "." + inner;
+    if (const auto inner = unknown_key(value, *same); !inner.empty()) return fmt::format("{}.{}", key, inner);
   }
   return "";
 }

@@ -193,8 +193,9 @@ LazyTensors open_llmc_weights(const std::filesystem::path& path) {
   weights.metadata = {{"format", "pt"}};
   std::uint64_t offset = sizeof(HeaderWords);
   for (const auto& part : in_llmc_order(header.sizes)) {
-    LazyTensor tensor{part.name, header.type, part.shape,
-                      [file, offset, part, type = header.type] { return read_part(*file, offset, part, type); }};
+    LazyTensor tensor{part.name, header.type, part.shape, [file = file, offset, part = part, type = header.type] {
+                        return read_part(*file, offset, part, type);
+                      }};
     offset += byte_count(tensor);
     if (weights.tensors.empty()) {  // the embedding, which is padded
       offset += static_cast<std::uint64_t>((header.sizes.rows - header.sizes.vocabulary) * header.sizes.width) *

@@ -151,7 +151,7 @@ LazyTensors open_safetensors(const std::filesystem::path& path) {
   for (const auto& entry : entries) {
     result.tensors.push_back(
         {entry.name, entry.type->scalar, entry.shape,
-         [file, entry, begin = sizeof(length) + length] { return read_tensor(*file, begin, entry); }});
+         [file = file, entry = entry, begin = sizeof(length) + length] { return read_tensor(*file, begin, entry); }});
   }
   return result;
 }

@@ -31,8 +31,8 @@ json short_json(double value) {
 
 }  // namespace
 
-Trainer::Trainer(const RunConfig& config, TaskData data, std::shared_ptr<Ranks> ranks)
-    : config_(config),
+Trainer::Trainer(RunConfig config, TaskData data, std::shared_ptr<Ranks> ranks)
+    : config_(std::move(config)),
       data_(std::move(data)),
       model_(make_model(config_, {data_.inputs, data_.outputs})),
       loss_(loss_of(data_.prediction, *model_, config_.model.chunk)),

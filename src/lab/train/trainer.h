@@ -21,7 +21,7 @@ class Trainer {
   /// Throws std::invalid_argument if the configuration does not fit the data, and FileError if train.init_from can't be
   /// used. With ranks, each process constructs a trainer with the same configuration and data, gets rank 0's weights,
   /// and calls step(), evaluate() and checkpoint() in the same order as the others.
-  Trainer(const RunConfig& config, TaskData data, std::shared_ptr<Ranks> ranks = nullptr);
+  Trainer(RunConfig config, TaskData data, std::shared_ptr<Ranks> ranks = nullptr);
 
   /// Throws NonFiniteError if the run has diverged; the weights are then those before the step.
   void step();

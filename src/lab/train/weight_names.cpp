@@ -67,7 +67,7 @@ std::vector<LazyTensor> in_type(std::vector<LazyTensor> tensors, torch::ScalarTy
     if (tensor.type == type || !torch::isFloatingType(tensor.type) || is_known_buffer(tensor.name)) continue;
     tensor.read = [original = tensor, type, file] {
       const auto before = original.read();
-      const auto after = before.to(type);
+      auto after = before.to(type);
       if (const auto at = first_not_finite(after, before); at >= 0) {
         throw FileError(
             fmt::format("{}: tensor {} has {} at {}, which {} can't hold; convert to a type with a wider range",

@@ -52,7 +52,7 @@ void check_shape(const std::filesystem::path& file, const LazyTensor& tensor, co
   }
 }
 
-void copy_values(const std::filesystem::path& file, const LazyTensor& tensor, torch::Tensor parameter) {
+void copy_values(const std::filesystem::path& file, const LazyTensor& tensor, const torch::Tensor& parameter) {
   const torch::NoGradGuard no_grad;
   const auto values = tensor.read();
   const auto converted = values.to(parameter.scalar_type());
