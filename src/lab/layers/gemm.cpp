@@ -13,6 +13,7 @@ using Gemm = void(const char* transpose_a, const char* transpose_b, const int* m
 
 template <class T>
 Gemm<T>* loaded_gemm() {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): how POSIX defines dlsym for functions
   return reinterpret_cast<Gemm<T>*>(dlsym(RTLD_DEFAULT, sizeof(T) == sizeof(float) ? "sgemm_" : "dgemm_"));
 }
 

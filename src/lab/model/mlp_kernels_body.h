@@ -14,11 +14,13 @@ constexpr std::int64_t width = vector_bytes / static_cast<int>(sizeof(T));
 
 template <class T>
 [[gnu::always_inline]] inline Vector<T> load(const T* from) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): vector registers
   return *reinterpret_cast<const Vector<T>*>(from);
 }
 
 template <class V, class T>
 [[gnu::always_inline]] inline void store(V vector, T* to) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): vector registers
   *reinterpret_cast<Vector<T>*>(to) = vector;
 }
 
