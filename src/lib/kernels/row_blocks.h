@@ -28,6 +28,7 @@ LEHI_INLINE void for_blocks(std::int64_t n, const Part& part, std::int64_t less 
 /// the output begin at a cache line.
 LEHI_INLINE std::int64_t floats_past_line(const float* x) {
   constexpr std::uintptr_t line = 64;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): an address
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(x) % line / sizeof(float));
 }
 

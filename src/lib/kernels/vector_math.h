@@ -147,6 +147,7 @@ LEHI_INLINE bool all_finite(const T* x, std::int64_t n) {
 [[gnu::target("avx")]] inline void stream_copy(const float* from, std::int64_t n, float* to) {
   constexpr std::int64_t width = 8;
   std::int64_t i = 0;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): an address
   for (; i < n && reinterpret_cast<std::uintptr_t>(to + i) % sizeof(__m256) != 0; ++i) to[i] = from[i];
   for (; i + width <= n; i += width) _mm256_stream_ps(to + i, _mm256_loadu_ps(from + i));
   for (; i < n; ++i) to[i] = from[i];
