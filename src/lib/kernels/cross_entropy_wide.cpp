@@ -95,7 +95,7 @@ LEHI_INLINE double store_signed_roots(const WideRow& row, float origin, const Dr
     }
 #pragma GCC ivdep
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint32_t h = std::bit_cast<std::uint32_t>(root_of(p[i], half_origin));
+      const auto h = std::bit_cast<std::uint32_t>(root_of(p[i], half_origin));
       roots[i] = std::bit_cast<float>(h | minus[static_cast<std::size_t>(i - begin)]);
     }
     sum += block_sum(roots + begin, end - begin);

@@ -104,7 +104,7 @@ constexpr std::int64_t lane_count = 8;
 /// term(0) + ... + term(n - 1) in eight partial sums, sixteen with float32: a fixed order that vectorises.
 template <class T = double, class Term>
 LEHI_INLINE T lane_sum(std::int64_t n, const Term& term) {
-  constexpr std::int64_t count = lane_count * static_cast<std::int64_t>(sizeof(double) / sizeof(T));
+  constexpr std::int64_t count = std::is_same_v<T, float> ? 2 * lane_count : lane_count;
   std::array<T, count> lanes = {};
   std::int64_t i = 0;
   for (; i + count <= n; i += count) {
