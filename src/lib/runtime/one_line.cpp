@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace lehi {
 namespace {
 
@@ -22,7 +24,7 @@ Decoded decode(std::string_view text, std::size_t at) {
     if ((byte & 0xc0U) != 0x80) return {0, 0};
     code = code << 6 | (byte & 0x3fU);
   }
-  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::array<char32_t, 5> least = {0, 0, 0x80, 0x800, 0x10000};
   if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return {0, 0};
   return {code, length};
 }
