@@ -26,30 +26,31 @@ bool ParameterTable::is_current(const Groups& groups) const {
   return index == tensors_.size();
 }
 
-bool ParameterTable::update(const Groups& groups, Rule rule) {
-  const bool changed = !is_current(groups);
-  if (changed) {
-    ParameterTable fresh;
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-      const auto& parameters = groups[group].params();
-      for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const Tensor& parameter = parameters[i];
-        if (!parameter.defined()) throw_invalid_argument("parameter {} of group {} is an undefined tensor", i, group);
-        if (!fresh.indices_.emplace(parameter.unsafeGetTensorImpl(), fresh.tensors_.size()).second) {
-          throw_invalid_argument("{} is listed twice: it would take two steps at once", name(parameter, group, i));
-        }
-        fresh.tensors_.push_back(parameter);
-        fresh.keys_.push_back(compat::state_key(parameter));
-        fresh.places_.push_back({group, i});
+void ParameterTable::read(const Groups& groups) {
+  tensors_.clear();
+  places_.clear();
+  keys_.clear();
+  indices_.clear();
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const auto& parameters = groups[group].params();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const Tensor& parameter = parameters[i];
+      if (!parameter.defined()) throw_invalid_argument("parameter {} of group {} is an undefined tensor", i, group);
+      if (!indices_.emplace(parameter.unsafeGetTensorImpl(), tensors_.size()).second) {
+        throw_invalid_argument("{} is listed twice: it would take two steps at once", name(parameter, group, i));
       }
+      tensors_.push_back(parameter);
+      keys_.push_back(compat::state_key(parameter));
+      places_.push_back({group, i});
     }
-    fresh.names_ = std::move(names_);
-    *this = std::move(fresh);
   }
+}
+
+void ParameterTable::check(const Groups& groups, Rule rule) {
   options_.clear();
   for (std::size_t group = 0; group < groups.size(); ++group) {
     options_.push_back(&group_options(groups, group));
-    check(*options_.back(), rule);
+    lehi::check(*options_.back(), rule);
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Tensor& parameter = tensors_[i];
@@ -58,7 +59,6 @@ bool ParameterTable::update(const Groups& groups, Rule rule) {
                            c10::toString(parameter.scalar_type()),
                            parameter.layout() == torch::kStrided ? "strided" : "sparse");
   }
-  return changed;
 }
 
 std::optional<std::size_t> ParameterTable::find(const Tensor& tensor) const {

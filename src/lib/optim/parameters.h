@@ -22,17 +22,20 @@ using States = std::remove_reference_t<decltype(std::declval<torch::optim::Optim
 
 class ParameterTable {
  public:
-  /// Reads the groups, to which a user may have added parameters since the last call. True when something changed.
-  /// Throws std::invalid_argument for a tensor that is undefined, listed twice, or not a dense floating-point one, and
-  /// for options that are not lehi's or out of range.
-  bool update(const Groups& groups, Rule rule);
+  /// False when a user has added parameters since read().
+  bool is_current(const Groups& groups) const;
+  /// Throws std::invalid_argument for a tensor that is undefined or listed twice.
+  void read(const Groups& groups);
+  /// Before every step: looks up the groups' options. Throws std::invalid_argument for options that are not lehi's or
+  /// out of range, and for parameters that are not dense floating-point tensors.
+  void check(const Groups& groups, Rule rule);
 
   std::size_t size() const { return tensors_.size(); }
   const Tensors& tensors() const { return tensors_; }
   const torch::Tensor& tensor(std::size_t index) const { return tensors_[index]; }
   std::size_t group_of(std::size_t index) const { return places_[index].group; }
   std::size_t group_count() const { return options_.size(); }
-  /// The options of a parameter's group. Valid until the groups change.
+  /// The options of a parameter's group. Valid from check() until the groups change.
   const GroupOptions& options_of(std::size_t index) const { return *options_[places_[index].group]; }
   const compat::StateKey& key(std::size_t index) const { return keys_[index]; }
 
@@ -48,8 +51,6 @@ class ParameterTable {
     std::size_t group = 0;
     std::size_t index = 0;  // in its group
   };
-
-  bool is_current(const Groups& groups) const;
 
   Tensors tensors_;
   std::vector<Place> places_;

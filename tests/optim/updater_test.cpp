@@ -1,0 +1,103 @@
+// The update of one parameter by itself: its state as it begins, a step by hand, coupled decay; and one process's
+// ranks.
+#include "optim/updater.h"
+
+#include "optim/fixtures.h"
+
+namespace lehi::testing {
+namespace {
+
+using torch::Tensor;
+
+struct One {
+  Tensor w = torch::full({2}, 2.0, torch::kFloat64);
+  Groups groups = groups_of({{w}});
+  ParameterTable table;
+  std::unique_ptr<RankTeam> ranks = one_process();
+  States states;
+  explicit One(const GroupOptions& numbers) {
+    groups[0].set_options(std::make_unique<GroupOptions>(numbers));
+    table.read(groups);
+    table.check(groups, Rule::adam);
+    ranks->set_parameters(table.tensors(), false);
+  }
+  void update(const Recipe& recipe, std::int64_t step, double g, double s = NAN) {
+    const Updater updater{.recipe = recipe, .parameters = table, .ranks = *ranks, .plan = plan_step(recipe, step)};
+    updater.update(states, 0, torch::full({2}, g, torch::kFloat64),
+                   std::isnan(s) ? Tensor() : torch::full({2}, s, torch::kFloat64));
+  }
+  const ParameterState& state() const { return *find_state(states, w); }
+};
+
+GroupOptions plain_numbers() {
+  GroupOptions numbers(0.5);
+  numbers.beta1 = numbers.beta2 = 0.0;
+  numbers.eps = 0.0;
+  return numbers;
+}
+
+TEST(Updater, MakesTheStateAndTakesAdamsFirstStep) {
+  One one(plain_numbers());
+  EXPECT_EQ(find_state(one.states, one.w), nullptr);
+  one.update(recipe_of(Preset::adam), 1, -3.0);
+  EXPECT_EQ(one.state().step, 1);
+  EXPECT_EQ(one.state().steps_covered, 1);
+  EXPECT_EQ(one.state().m[0].item<double>(), -3.0);
+  EXPECT_EQ(one.state().v[0].item<double>(), 9.0);
+  EXPECT_FALSE(one.state().v_max.defined());
+  EXPECT_EQ(one.w[0].item<double>(), 2.5);  // 2 - 0.5 * -3 / 3
+}
+
+TEST(Updater, AParameterWaitsForItsFirstRefresh) {
+  Recipe recipe = recipe_of(Preset::lehi);
+  recipe.schedule.every = 3;
+  One one(LehiOptions(0.5).group());
+  one.update(recipe, 2, 1.0);
+  EXPECT_EQ(one.state().step, 0);
+  EXPECT_EQ(one.w[0].item<double>(), 2.0);
+  one.update(recipe, 4, 1.0, 1.0);
+  EXPECT_EQ(one.state().step, 1);
+  EXPECT_EQ(one.state().steps_covered, 3);
+  EXPECT_LT(one.w[0].item<double>(), 2.0);
+}
+
+TEST(Updater, CoupledDecayEntersTheGradient) {
+  GroupOptions numbers = plain_numbers();
+  numbers.weight_decay = 2.0;
+  One one(numbers);
+  one.update(recipe_of(Preset::sgd), 1, -1.0);
+  EXPECT_EQ(one.w[0].item<double>(), 0.5);  // 2 - 0.5 (-1 + 2 * 2)
+}
+
+TEST(Updater, WithoutSTheProbeIsZero) {
+  One one(LehiOptions(0.5).group());
+  one.update(recipe_of(Preset::lehi), 1, 1.0);
+  EXPECT_EQ(one.state().v[0].item<double>(), 0.0);
+}
+
+TEST(RankTeam, OfOneProcessDoesNothing) {
+  const Tensor w = torch::ones({2, 3});
+  const auto team = one_process();
+  team->set_parameters({w}, false);
+  EXPECT_FALSE(team->several());
+  EXPECT_FALSE(team->divided());
+  EXPECT_EQ(team->size(), 1);
+  EXPECT_EQ(team->own_weights(w, 0), 6);
+  EXPECT_TRUE(team->own_part(w, 0).is_same(w));
+  EXPECT_EQ(team->rows_before(torch::zeros({4, 2}), 12), 0);
+  double number = 3.0;
+  team->sum({&number});
+  EXPECT_EQ(number, 3.0);
+  int delivered = 0;
+  team->sum_gradients([&](const GradientSink& sink) { sink(0, w, {}); }, 1, false,
+                      [&](std::size_t index, const Tensor& g, const Tensor& s) {
+                        EXPECT_EQ(index, 0U);
+                        EXPECT_TRUE(g.is_same(w));
+                        EXPECT_FALSE(s.defined());
+                        ++delivered;
+                      });
+  EXPECT_EQ(delivered, 1);
+}
+
+}  // namespace
+}  // namespace lehi::testing
