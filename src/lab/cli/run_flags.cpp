@@ -45,10 +45,10 @@ void add_task_flags(CLI::App& app, RunFlags& flags) {
       ->group(run_group)
       ->take_all()
       ->expected(1);
-  const KeyFlag key_flags[] = {{"--threads", "N", "train.threads"},
-                               {"--validation", "PART", "data.validation"},
-                               {"--target", "COLUMN", "data.target"},
-                               {"--kind", "KIND", "data.kind"}};
+  const std::vector<KeyFlag> key_flags = {{"--threads", "N", "train.threads"},
+                                          {"--validation", "PART", "data.validation"},
+                                          {"--target", "COLUMN", "data.target"},
+                                          {"--kind", "KIND", "data.kind"}};
   for (const auto& key_flag : key_flags) add_key_flag(app, flags, run_group, key_flag);
   app.add_option("--data-dir", flags.data_dir, data_dir_help)->type_name("DIR")->group(run_group);
   app.add_flag_callback(
@@ -58,10 +58,10 @@ void add_task_flags(CLI::App& app, RunFlags& flags) {
 
 void add_run_flags(CLI::App& app, RunFlags& flags) {
   add_task_flags(app, flags);
-  const KeyFlag key_flags[] = {{"--epochs", "N", "train.epochs"},
-                               {"--steps", "N", "train.steps"},
-                               {"--batch-size", "N", "train.batch_size"},
-                               {"--init-from", "PATH", "train.init_from"}};
+  const std::vector<KeyFlag> key_flags = {{"--epochs", "N", "train.epochs"},
+                                          {"--steps", "N", "train.steps"},
+                                          {"--batch-size", "N", "train.batch_size"},
+                                          {"--init-from", "PATH", "train.init_from"}};
   for (const auto& key_flag : key_flags) add_key_flag(app, flags, run_group, key_flag);
   app.add_flag_callback(
          "--low-memory",

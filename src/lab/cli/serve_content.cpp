@@ -16,8 +16,8 @@ nlohmann::ordered_json served_data(const ServeConfig& config) {
 }  // namespace
 
 serve::Content serve_content(const ServeConfig& config) {
-  return {.page = [config] { return report::page_html(served_data(config)); },
-          .data = [config] { return report::page_json(served_data(config)); }};
+  return {.page = [config = config] { return report::page_html(served_data(config)); },
+          .data = [config = config] { return report::page_json(served_data(config)); }};
 }
 
 }  // namespace lehi::cli

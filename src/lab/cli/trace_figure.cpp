@@ -24,6 +24,15 @@ std::vector<double> evenly_spaced(const plot::Range& range, std::size_t count) {
   return numbers;
 }
 
+// NaN where the problem has no finite value: no contour passes there.
+double value_or_nan(const Problem& problem, const torch::Tensor& w) {
+  try {
+    return value(problem, w);
+  } catch (const NonFiniteError&) {
+    return std::nan("");
+  }
+}
+
 // The square root of f - minimum. It is nearly linear where f is nearly quadratic, so that linear interpolation between
 // grid points is accurate, also close to the optimum.
 plot::Grid root_grid(const Problem& problem, const plot::PanelRanges& window) {
@@ -34,11 +43,7 @@ plot::Grid root_grid(const Problem& problem, const plot::PanelRanges& window) {
     for (const double x : grid.x) {
       entries_of_w[0] = x;
       entries_of_w[1] = y;
-      double above = std::nan("");
-      try {
-        above = value(problem, w) - problem.minimum;
-      } catch (const NonFiniteError&) {  // no contour passes here
-      }
+      const double above = value_or_nan(problem, w) - problem.minimum;
       grid.values.push_back(std::sqrt(std::max(above, 0.0)));
       if (std::isnan(above)) grid.values.back() = above;
     }
@@ -109,6 +114,7 @@ std::string path_label(const TracePath& path) {
 
 void add_paths(const std::vector<TracePath>& paths, plot::Panel& panel) {
   std::vector<std::string> variants;
+  variants.reserve(paths.size());
   for (const auto& path : paths) variants.push_back(path.variant);
   const auto colours = plot::colours_of(variants);
   std::vector<plot::Series> ends;

@@ -59,20 +59,20 @@ TrainConfig parse_train(const Arguments& arguments) {
   const std::string record_group = "Record";
   add_key_flag(app, flags, record_group, {"--checkpoint-every", "N", "checkpoint.every"});
   add_key_flag(app, flags, record_group, {"--keep", "N", "checkpoint.keep"});
-  const KeyFlag optimizer_flags[] = {{"--optimizer", "NAME", "optimizer.name"},
-                                     {"--lr", "RATE", "optimizer.lr"},
-                                     {"--beta1", "B1", "optimizer.beta1"},
-                                     {"--beta2", "B2", "optimizer.beta2"},
-                                     {"--eps", "EPS", "optimizer.eps"},
-                                     {"--weight-decay", "W", "optimizer.weight_decay"},
-                                     {"--momentum", "M", "optimizer.momentum"},
-                                     {"--rho", "RHO", "optimizer.rho"},
-                                     {"--clip-norm", "X", "optimizer.clip_norm"},
-                                     {"--probe", "PROBE", "optimizer.probe"},
-                                     {"--scale", "SCALE", "optimizer.scale"},
-                                     {"--mix", "MIX", "optimizer.mix"},
-                                     {"--refresh-every", "N", "optimizer.refresh_every"},
-                                     {"--dense", "N", "optimizer.dense"}};
+  const std::vector<KeyFlag> optimizer_flags = {{"--optimizer", "NAME", "optimizer.name"},
+                                                {"--lr", "RATE", "optimizer.lr"},
+                                                {"--beta1", "B1", "optimizer.beta1"},
+                                                {"--beta2", "B2", "optimizer.beta2"},
+                                                {"--eps", "EPS", "optimizer.eps"},
+                                                {"--weight-decay", "W", "optimizer.weight_decay"},
+                                                {"--momentum", "M", "optimizer.momentum"},
+                                                {"--rho", "RHO", "optimizer.rho"},
+                                                {"--clip-norm", "X", "optimizer.clip_norm"},
+                                                {"--probe", "PROBE", "optimizer.probe"},
+                                                {"--scale", "SCALE", "optimizer.scale"},
+                                                {"--mix", "MIX", "optimizer.mix"},
+                                                {"--refresh-every", "N", "optimizer.refresh_every"},
+                                                {"--dense", "N", "optimizer.dense"}};
   for (const auto& key_flag : optimizer_flags) add_key_flag(app, flags, run_optimizer_group, key_flag);
   app.add_option("--out", config.out, "directory of the run [default: runs/TASK-OPTIMIZER-seedS-TIME]")
       ->type_name("DIR")
