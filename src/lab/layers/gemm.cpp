@@ -19,8 +19,8 @@ Gemm<T>* loaded_gemm() {
 
 template <class T>
 torch::Tensor factor_tensor(std::int64_t rows, std::int64_t columns, Factor<T> factor) {
-  // from_blob() takes a pointer to non-const; a factor is only read.
   const auto make = [&](std::int64_t height, std::int64_t width) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): from_blob() has no form for const; a factor is only read
     return torch::from_blob(const_cast<T*>(factor.data), {height, width}, {factor.stride, 1},
                             c10::CppTypeToScalarType<T>::value);
   };
@@ -32,6 +32,7 @@ torch::Tensor factor_tensor(std::int64_t rows, std::int64_t columns, Factor<T> f
 template <class T>
 void multiply_add(std::int64_t rows, std::int64_t columns, std::int64_t inner, T scale, Factor<T> left, Factor<T> right,
                   T keep, T* result, std::int64_t result_stride) {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a function
   static Gemm<T>* const gemm = loaded_gemm<T>();
   if (gemm == nullptr) {  // LibTorch does not export its BLAS's symbols
     torch::from_blob(result, {rows, columns}, {result_stride, 1}, c10::CppTypeToScalarType<T>::value)
