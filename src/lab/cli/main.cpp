@@ -5,6 +5,7 @@
 #include "base/startup.h"
 #include "cli/command.h"
 
+// NOLINTNEXTLINE(bugprone-exception-escape): the terminate handler reports what escapes
 int main(int argc, char** argv) {
   lehi::cli::install_terminate_handler();
   // A write beyond the system's limit on file sizes then fails with an error that can be reported.

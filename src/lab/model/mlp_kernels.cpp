@@ -10,6 +10,9 @@
 
 #include "kernels/level.h"
 
+// Arrays of vector registers, and the same calls for each instruction set.
+// NOLINTBEGIN(modernize-avoid-c-arrays,cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
+
 namespace lehi::model {
 namespace {
 
@@ -103,8 +106,9 @@ template <class T>
 void multiply_active(std::int64_t rows, std::int64_t units, std::int64_t columns, std::int64_t row,
                      const T* activations, const T* deltas, const T* inputs, T* result) {
   const auto places = static_cast<std::size_t>(units * std::min(rows, active_block));
-  const auto lists = std::make_unique_for_overwrite<Active<T>[]>(places);
-  const auto counts = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(units));
+  // Not cleared: only entries that were written are read.
+  const std::unique_ptr<Active<T>[]> lists(new Active<T>[places]);
+  const std::unique_ptr<std::int64_t[]> counts(new std::int64_t[static_cast<std::size_t>(units)]);
   LEHI_DISPATCH(
       multiply_active(rows, units, columns, row, activations, deltas, inputs, result, lists.get(), counts.get()));
 }
@@ -135,3 +139,5 @@ LEHI_INSTANTIATE(float);
 LEHI_INSTANTIATE(double);
 
 }  // namespace lehi::model
+
+// NOLINTEND(modernize-avoid-c-arrays,cppcoreguidelines-macro-usage,bugprone-macro-parentheses)

@@ -3,6 +3,7 @@
 // templates would not work: the compiler lowers vector types where they are written, not where they are inlined. The
 // standard library is not used: the linker might keep the copy of an inline function that was compiled for another
 // machine.
+// NOLINTBEGIN(modernize-avoid-c-arrays): of vector registers
 
 template <class T>
 using Vector [[gnu::vector_size(vector_bytes), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
@@ -366,3 +367,5 @@ void column_sums(std::int64_t rows, std::int64_t columns, const T* __restrict va
     for (std::int64_t j = 0; j < columns; ++j) sums[j] += values[i * columns + j];
   }
 }
+
+// NOLINTEND(modernize-avoid-c-arrays)
