@@ -32,8 +32,9 @@ Points spiral(std::int64_t per_arm) {
 
 torch::nn::Sequential network() {
   torch::manual_seed(1);
-  return torch::nn::Sequential(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Linear(64, 64),
+  torch::nn::Sequential layers(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Linear(64, 64),
                                torch::nn::Tanh(), torch::nn::Linear(64, arms));
+  return layers;
 }
 
 // Trains for some epochs in batches of 100 and prints a row of the table.
@@ -48,7 +49,7 @@ void train(torch::nn::Sequential& model, lehi::Optimizer& optimizer, const Point
   }
   const torch::NoGradGuard no_grad;
   const auto predictions = model->forward(test.x);
-  const double accuracy = predictions.argmax(1).eq(test.y).to(torch::kFloat64).mean().item<double>();
+  const auto accuracy = predictions.argmax(1).eq(test.y).to(torch::kFloat64).mean().item<double>();
   std::printf("%-9s   %17d   %9.4f   %11.1f %%\n", optimizer.options().name.c_str(), second_pull_backs,
               loss.evaluate(predictions, test.y).mean(), 100.0 * accuracy);
 }
