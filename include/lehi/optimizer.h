@@ -84,12 +84,23 @@ struct StepReport {
   std::vector<GroupDiagnostics> groups;
 };
 
-/// A parameter's state. All tensors are at least float32 and undefined until needed; where the state is divided over
-/// ranks (DistributeOptions::shard_state) they are flat and hold this rank's piece of the parameter.
+/// How a parameter's weights are taken together; the values are those of saved states.
+enum class MatrixState : std::int64_t { diagonal = 0, left = 1, right = 2, both = 3, orthogonal = 4 };
+
+/// A parameter's state. All tensors are at least float32 and undefined until needed. Where the state is divided over
+/// ranks (DistributeOptions::shard_state), those of a diagonal parameter are flat and hold this rank's piece, and those
+/// of a matrix are on one rank.
 struct ParameterState : public torch::optim::OptimizerCloneableParamState<ParameterState>, StepCounts {
   torch::Tensor m;      ///< first moment, or sgd's and rmsprop's momentum buffer
   torch::Tensor v;      ///< kept s^2
   torch::Tensor v_max;  ///< largest v, ema_max only
+
+  /// Decided at the parameter's first step. With `left`, `right` and `both`, m and v are in the bases below.
+  MatrixState matrix = MatrixState::diagonal;
+  torch::Tensor left;         ///< L [rows, rows]
+  torch::Tensor right;        ///< R [columns, columns]
+  torch::Tensor left_basis;   ///< Q_L, one vector a column
+  torch::Tensor right_basis;  ///< Q_R
 
   void serialize(torch::serialize::InputArchive& archive) override;
   void serialize(torch::serialize::OutputArchive& archive) const override;
@@ -170,7 +181,8 @@ class Optimizer : public torch::optim::Optimizer {
   /// The state of a parameter, or nullptr before its first step.
   const ParameterState* find_state(const torch::Tensor& parameter) const;
 
-  /// The bias-corrected curvature estimate hat(v) that the rule divides by (its square root, for all but sophia).
+  /// The bias-corrected curvature estimate hat(v) that the rule divides by (its square root, for all but sophia). Of a
+  /// kronecker matrix it is in the matrix's eigenbases.
   /// Undefined before the first refresh. Of state that is divided over ranks: this rank's piece.
   torch::Tensor curvature(const torch::Tensor& parameter) const;
 
@@ -187,7 +199,9 @@ class Optimizer : public torch::optim::Optimizer {
 
   /// All that makes the next steps bit-identical, except options and seed, which a program's configuration gives. Of
   /// each parameter "NAME.step" and "NAME.covered" (int64) and, once it has taken a step, what its rule keeps of
-  /// "NAME.m", "NAME.v", "NAME.v_max" and "NAME.momentum_product" (float64); of the optimizer "optimizer.step",
+  /// "NAME.m", "NAME.v", "NAME.v_max" and "NAME.momentum_product" (float64), and for shapes other than `diagonal`
+  /// "NAME.matrix" (int64, MatrixState), "NAME.left", "NAME.right", "NAME.left_basis" and "NAME.right_basis" as far as
+  /// there are any; of the optimizer "optimizer.step",
   /// "optimizer.schedule_start", "optimizer.known_parameters" and "optimizer.recipe" (the letters of to_string(recipe)
   /// as uint8). The tensors are the optimizer's own: write or clone them before the next step. Does not depend on the
   /// number of ranks: where the state is divided, all ranks must call this together; rank 0 gets all of it, the others

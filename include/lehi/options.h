@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lehi/recipe.h"
 
@@ -21,6 +23,8 @@ class GroupOptions : public torch::optim::OptimizerCloneableOptions<GroupOptions
   GroupOptions() = default;
   explicit GroupOptions(double rate) { lr = rate; }
   explicit GroupOptions(const Hyperparameters& numbers) : Hyperparameters(numbers) {}
+
+  bool diagonal = false;  ///< this group's matrices are diagonal, whatever the recipe's shape
 
   double get_lr() const override { return lr; }
   void set_lr(double rate) override { lr = rate; }
@@ -40,10 +44,20 @@ enum class NonFinite : std::uint8_t { throw_error, skip, record };
 std::string_view name(NonFinite policy);
 NonFinite non_finite_from_name(std::string_view name);  ///< "throw", "skip" or "record"
 
+/// Which matrices take the recipe's shape; all others are diagonal, as are groups with GroupOptions::diagonal. The
+/// defaults leave out what is a table of rows rather than a map: embeddings, positions, and the last layer.
+struct ShapeRules {
+  /// A matrix is diagonal if its name contains one of these. Without names, groups decide.
+  std::vector<std::string> diagonal_names = {"embed", "wte", "wpe", "head", "classifier"};
+  /// Sides that are longer get no factor; matrices with a longer side are not made orthogonal. At least 2.
+  std::int64_t largest_side = 8192;
+};
+
 struct Options {
   std::string name = "custom";  ///< the preset's name; appears in messages and saved files
   Recipe recipe = {};
   GroupOptions group = {};               ///< the defaults of every parameter group
+  ShapeRules shapes = {};                ///< for the kronecker and orthogonal shapes
   std::optional<double> clip_norm = {};  ///< largest global 2-norm of g; > 0
   NonFinite non_finite = NonFinite::throw_error;
   std::uint64_t seed = 0;    ///< of the random probes
@@ -81,6 +95,7 @@ class PresetOptions {
   PresetOptions& nesterov(bool value) { return set(options_.group.nesterov, value); }
   PresetOptions& momentum_decay(double value) { return set(options_.group.momentum_decay, value); }
   PresetOptions& rho(double value) { return set(options_.group.rho, value); }
+  PresetOptions& beta3(double value) { return set(options_.group.beta3, value); }
   PresetOptions& clip_norm(double value) { return set(options_.clip_norm, std::optional<double>(value)); }
   PresetOptions& non_finite(NonFinite value) { return set(options_.non_finite, value); }
   PresetOptions& seed(std::uint64_t value) { return set(options_.seed, value); }
@@ -93,8 +108,13 @@ class PresetOptions {
   PresetOptions& rule(Rule value) { return set(options_.recipe.rule, value); }
   PresetOptions& decay(Decay value) { return set(options_.recipe.decay, value); }
   PresetOptions& alternate(bool value) { return set(options_.recipe.schedule.alternate, value); }
+  PresetOptions& shape(Shape value) { return set(options_.recipe.shape, value); }
+  PresetOptions& factors(FactorSource value) { return set(options_.recipe.kronecker.factors, value); }
+  PresetOptions& sides(Sides value) { return set(options_.recipe.kronecker.sides, value); }
+  PresetOptions& shapes(ShapeRules value) { return set(options_.shapes, std::move(value)); }
   /// Refresh at every step up to `dense`, then at every n-th.
   PresetOptions& refresh_every(std::int64_t every, std::int64_t dense = 0) {
+    options_.recipe.schedule.doubling = false;
     options_.recipe.schedule.every = every;
     return set(options_.recipe.schedule.dense, dense);
   }
@@ -105,7 +125,7 @@ class PresetOptions {
  private:
   template <class T>
   PresetOptions& set(T& field, T value) {
-    field = value;
+    field = std::move(value);
     return *this;
   }
 

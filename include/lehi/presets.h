@@ -12,6 +12,12 @@
 //   Rmsprop          gradient        every step           ema               rmsprop                    torch::optim
 //   Sgd              gradient        every step           (none)            sgd                        torch::optim
 //   SophiaG          sampled-label   every 10             ema per refresh   sophia            mean     its authors
+//   Lion             gradient        every step           (none)            lion                       its authors
+//   Muon             gradient        every step           ema               adam                       its authors
+//   Soap             gradient        every step           ema               adam                       its authors
+//   LehiKron         gauss-newton    1, 2, 4, 8, every 10 ema, max with g^2 adam              mean     ours
+//
+// Muon takes matrices by the shape `orthogonal`, Soap and LehiKron by `kronecker`; all others are diagonal.
 //
 // Weight decay is that of the optimizer followed: Adam, Amsgrad, Nadam, Radam, Adagrad, Rmsprop and Sgd add it to g
 // (Decay::coupled), the others subtract it from the weights (Decay::decoupled). The options' decay() changes that.
@@ -58,5 +64,13 @@ using Sgd = PresetOptimizer<Preset::sgd>;
 using SgdOptions = PresetOptions<Preset::sgd>;
 using SophiaG = PresetOptimizer<Preset::sophia_g>;
 using SophiaGOptions = PresetOptions<Preset::sophia_g>;
+using Lion = PresetOptimizer<Preset::lion>;
+using LionOptions = PresetOptions<Preset::lion>;
+using Muon = PresetOptimizer<Preset::muon>;
+using MuonOptions = PresetOptions<Preset::muon>;
+using Soap = PresetOptimizer<Preset::soap>;
+using SoapOptions = PresetOptions<Preset::soap>;
+using LehiKron = PresetOptimizer<Preset::lehi_kron>;
+using LehiKronOptions = PresetOptions<Preset::lehi_kron>;
 
 }  // namespace lehi

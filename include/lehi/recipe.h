@@ -1,5 +1,5 @@
 // What makes one optimizer differ from another, without LibTorch: the recipe (probe, schedule, accumulator, mix, rule,
-// decay, scale) and the numbers of its equations. A named optimizer is a recipe with default numbers; a new idea is a
+// decay, scale, shape) and the numbers of its equations. A named optimizer is a recipe with default numbers; a new idea is a
 // new value of one part.
 #pragma once
 
@@ -16,10 +16,12 @@ namespace lehi {
 ///   every = 1              each step
 ///   alternate              refreshes 2, 4, 6, ... use the gradient itself instead of the probe (LEHIBRID)
 ///   every = n, dense = d   steps 1..d each refresh, then every n-th step, starting with d + 1 (amortised)
+///   every = n, doubling    steps 1, 2, 4, 8, ... up to n, then n, 2n, 3n, ...
 struct Schedule {
   std::int64_t every = 1;  ///< 1 to 2^40
-  std::int64_t dense = 0;  ///< 0 to 2^40
+  std::int64_t dense = 0;  ///< 0 to 2^40; 0 with doubling
   bool alternate = false;
+  bool doubling = false;
 };
 
 /// How s^2 is kept. With n steps covered by this refresh and t covered in all, and hat(v) the bias-corrected value:
@@ -36,7 +38,9 @@ enum class Accumulator : std::uint8_t { running_sum, ema, ema_max, ema_per_refre
 ///   none       s^2              nothing
 ///   sum        s^2 + g^2        g^2, covering one step
 ///   max        max(s^2, g^2)    g^2, covering one step
-enum class Mix : std::uint8_t { none, sum, max };
+///   gradient   g^2              g^2, covering one step: the probe makes the factors of the kronecker shape only
+/// With the kronecker shape a refresh of `sum` and `max` covers one step, too.
+enum class Mix : std::uint8_t { none, sum, max, gradient };
 
 /// How m and the kept v become a step; lr is the group's rate, k the parameter's step count, hat(v) as above.
 ///   adam              m <- b1 m + (1-b1) g;  w -= lr m/(1-b1^k) / (sqrt(hat v) + eps)        Kingma and Ba 2015
@@ -46,13 +50,49 @@ enum class Mix : std::uint8_t { none, sum, max };
 ///   sophia            m as adam;             w -= lr sign(m) min(|m| / (rho B v + eps), 1)   Liu et al. 2024
 ///   sgd               momentum, dampening, Nesterov as torch; v unused
 ///   rmsprop           w -= lr g / (sqrt(v) + eps), or a momentum buffer of that quotient; with plain_sum: Adagrad
+///   lion              w -= lr sign(b1 m + (1-b1) g);  m <- b2 m + (1-b2) g; v unused         Chen et al. 2023
 /// hat(v + eps) of running_sum is (v + eps)(1-b2)/(1-b2^t): Algorithm 2 of the paper to the letter.
-enum class Rule : std::uint8_t { adam, adam_simplified, nadam, radam, sophia, sgd, rmsprop };
+enum class Rule : std::uint8_t { adam, adam_simplified, nadam, radam, sophia, sgd, rmsprop, lion };
 
 /// Where weight decay wd enters.
 ///   decoupled   w -= lr wd w before the step      AdamW, and all curvature-aware presets
 ///   coupled     g <- g + wd w, after clipping     torch's Adam, SGD and their relatives
 enum class Decay : std::uint8_t { decoupled, coupled };
+
+/// How weights are taken together. Matrices are the parameters with two or more dimensions, as out x (all others); the
+/// rest, and matrices that ShapeRules (lehi/options.h) leaves out, are always `diagonal`.
+///   diagonal     each weight by itself
+///   kronecker    m and v are kept, and the rule is applied, in the eigenbases of L and R:
+///                  at a refresh  L <- b3 L + (1-b3) S S^T,  R <- b3 R + (1-b3) S^T S;  Q_L, Q_R their eigenvectors
+///                  every step    G' = Q_L^T G Q_R;  the rule with G' (and S' = Q_L^T S Q_R);  W -= Q_L step' Q_R^T
+///                With the gauss-newton probe E[S S^T] and E[S^T S] are the partial traces of the matrix's exact
+///                Gauss-Newton block; with S = G this is SOAP (Vyas et al. 2025), and with a rule that divides by
+///                sqrt(v') it follows Shampoo.
+///   orthogonal   M <- b M + (1-b) G with b = `momentum`;  W -= 0.2 lr sqrt(max(m, n)) orthogonal(M): Muon (Jordan et
+///                al. 2024), scaled so that the step's root mean square is that of AdamW (Liu et al. 2025)
+enum class Shape : std::uint8_t { diagonal, kronecker, orthogonal };
+
+/// Which S makes the factors L and R.
+///   probe      the pulled-back probe, at its refreshes; turned into use at once
+///   gradient   g, at the schedule's refreshes; in use from the next step on, because bases that contain the gradient
+///              which they turn are biased
+///   random     at refreshes, a matrix of normal numbers with the probe's 2-norm: a control
+enum class FactorSource : std::uint8_t { probe, gradient, random };
+
+/// Which sides of a matrix get a factor. With T predictions per step (16 times as many for convolutions, which see
+/// several positions of each), turning both sides costs 2/3 (m+n)/T of the forward and backward pass.
+///   automatic   both where (m+n)/T is at most `cost`; else the smaller one where it is at most `cost` T; else none
+///   smaller     the smaller one
+///   both        both
+enum class Sides : std::uint8_t { automatic, smaller, both };
+
+/// The parts of the kronecker shape.
+struct Kronecker {
+  FactorSource factors = FactorSource::probe;
+  Sides sides = Sides::automatic;
+  double cost = 0.5;             ///< > 0, for Sides::automatic
+  std::int64_t basis_every = 1;  ///< new bases every so many steps, where every step has new factors; 1 to 2^40
+};
 
 struct Recipe {
   Probe probe = Probe::gradient;
@@ -62,6 +102,8 @@ struct Recipe {
   Rule rule = Rule::adam;
   Decay decay = Decay::decoupled;
   Scale scale = Scale::sqrt_n;
+  Shape shape = Shape::diagonal;
+  Kronecker kronecker = {};
 };
 
 /// The numbers of the equations above. A rule reads those that it names and ignores the rest.
@@ -71,11 +113,12 @@ struct Hyperparameters {
   double beta2 = 0.999;          ///< [0, 1): decay of v; torch's alpha for rmsprop
   double eps = 1e-8;             ///< >= 0; > 0 for adam_simplified
   double weight_decay = 0.0;     ///< [0, 1e18]
-  double momentum = 0.0;         ///< [0, 1]: sgd and rmsprop
+  double momentum = 0.0;         ///< [0, 1]: sgd, rmsprop, orthogonal matrices
   double dampening = 0.0;        ///< [0, 1]: sgd
-  bool nesterov = false;         ///< sgd; needs momentum > 0 and dampening 0
+  bool nesterov = false;         ///< sgd, orthogonal matrices; needs momentum > 0 and dampening 0
   double momentum_decay = 4e-3;  ///< >= 0: nadam
   double rho = 0.05;             ///< (0, 1e18]: sophia's clipping constant
+  double beta3 = 0.95;           ///< [0, 1): decay of the kronecker shape's factors, per update of them
 };
 
 /// Throws std::invalid_argument naming the first number out of range, its value and the range.
@@ -104,6 +147,10 @@ enum class Preset : std::uint8_t {
   rmsprop,
   sgd,
   sophia_g,
+  lion,
+  muon,
+  soap,
+  lehi_kron,
 };
 
 /// A preset's recipe and default numbers (the paper's for lehi, lehibrid and sophia-g, torch's for the others).
@@ -121,10 +168,16 @@ std::string_view name(Accumulator accumulator);
 std::string_view name(Mix mix);
 std::string_view name(Rule rule);
 std::string_view name(Decay decay);
+std::string_view name(Shape shape);
+std::string_view name(FactorSource source);
+std::string_view name(Sides sides);
 Accumulator accumulator_from_name(std::string_view name);
 Mix mix_from_name(std::string_view name);
 Rule rule_from_name(std::string_view name);
 Decay decay_from_name(std::string_view name);
+Shape shape_from_name(std::string_view name);
+FactorSource factors_from_name(std::string_view name);
+Sides sides_from_name(std::string_view name);
 
 /// "probe=imitation every=1 dense=0 alternate=no accumulator=running-sum mix=none rule=adam-simplified ...": how saved
 /// states record the recipe.

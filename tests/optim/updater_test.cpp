@@ -22,7 +22,9 @@ struct One {
     ranks->set_parameters(table.tensors(), false);
   }
   void update(const Recipe& recipe, std::int64_t step, double g, double s = NAN) {
-    const Updater updater{.recipe = recipe, .parameters = table, .ranks = *ranks, .plan = plan_step(recipe, step)};
+    Options options;
+    options.recipe = recipe;
+    const Updater updater{.options = options, .parameters = table, .ranks = *ranks, .plan = plan_step(recipe, step)};
     updater.update(states, 0, torch::full({2}, g, torch::kFloat64),
                    std::isnan(s) ? Tensor() : torch::full({2}, s, torch::kFloat64));
   }

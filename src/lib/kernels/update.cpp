@@ -50,7 +50,7 @@ LEHI_CLONES void sweep(const UpdateArrays<T>& a, const Scalars<T>& c, std::int64
   for (std::int64_t i = begin; i < end; ++i) {
     const T g = c.g_factor * a.g[i];
     T v = 0;
-    if constexpr (form != Form::linear || feed != Feed::nothing) {
+    if constexpr (form != Form::sign && (form != Form::linear || feed != Feed::nothing)) {
       v = a.v[i];
       if constexpr (feed != Feed::nothing) {
         v = c.v_decay * v + c.v_gain * fed_value<feed>(a, c, i, g);
@@ -62,6 +62,8 @@ LEHI_CLONES void sweep(const UpdateArrays<T>& a, const Scalars<T>& c, std::int64
       }
     }
     T m = 0;
+    T direction = c.g_rate * g;
+    if constexpr (has_m && form == Form::sign) direction += c.v_scale * a.m[i];
     if constexpr (has_m) {
       T in = c.m_gain * g;
       if constexpr (form == Form::quotient) in = quotient(g, c.v_scale * std::sqrt(v) + c.eps);
@@ -78,6 +80,7 @@ LEHI_CLONES void sweep(const UpdateArrays<T>& a, const Scalars<T>& c, std::int64
     }
     if constexpr (form == Form::linear) step = c.m_rate * m + c.g_rate * g;
     if constexpr (form == Form::quotient) step = c.m_rate * m;
+    if constexpr (form == Form::sign) step = c.m_rate * (T(direction > T(0)) - T(direction < T(0)));
     a.w[i] = c.w_decay * a.w[i] - step;
   }
 }
@@ -121,6 +124,8 @@ Sweep<T> pick(Form form, Feed feed, bool has_m, bool has_max) {
       return pick_feed<T, Form::linear>(feed, has_m, has_max);
     case Form::quotient:
       return pick_feed<T, Form::quotient>(feed, has_m, has_max);
+    case Form::sign:
+      return pick_state<T, Form::sign, Feed::nothing>(has_m, has_max);
   }
   throw std::logic_error("kernels::update: unknown form");
 }

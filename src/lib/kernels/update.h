@@ -14,6 +14,7 @@
 //   root_sum    m_rate m / sqrt(V + eps)                            adam-simplified
 //   clipped     m_rate clamp(m / (v_scale V + eps), -1, 1)          sophia
 //   linear      m_rate m + g_rate g                                 sgd, and radam's first steps (v is fed all the same)
+//   sign        m_rate sign(v_scale m + g_rate g), with the m before its own update                      lion
 //   quotient    m_rate m, with m <- m_decay m + g / (v_scale sqrt(V) + eps)         rmsprop with momentum
 // clang-format on
 //
@@ -27,7 +28,7 @@
 
 namespace lehi::kernels {
 
-enum class Form : std::uint8_t { scaled, root_sum, clipped, linear, quotient };
+enum class Form : std::uint8_t { scaled, root_sum, clipped, linear, quotient, sign };
 enum class Feed : std::uint8_t { nothing, gradient, probe, probe_plus_gradient, larger };
 
 struct UpdateCoefficients {

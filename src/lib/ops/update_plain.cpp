@@ -40,6 +40,8 @@ Tensor step_of(const UpdateCoefficients& c, const Tensor& g, const Tensor& m, co
       return m.defined() ? c.m_rate * m + c.g_rate * g : c.g_rate * g;
     case Form::quotient:
       return c.m_rate * m;
+    case Form::sign:
+      return c.m_rate * (c.v_scale * m + c.g_rate * g).sign();
   }
   TORCH_INTERNAL_ASSERT(false, "unknown form");
 }
@@ -52,18 +54,19 @@ void update_plain(const UpdateTensors& t, const UpdateCoefficients& c) {
   const auto dtype = torch::promote_types(t.w.scalar_type(), torch::kFloat32);
   const Tensor g = t.g.to(dtype) * c.g_factor;
   Tensor v = t.v;
-  if (c.form != Form::linear || c.feed != Feed::nothing) {
+  if (c.form != Form::sign && (c.form != Form::linear || c.feed != Feed::nothing)) {
     if (c.feed != Feed::nothing) t.v.mul_(c.v_decay).add_(fed_value(t, c, g), c.v_gain);
     if (t.v_max.defined()) {
       t.v_max.copy_(torch::max(t.v_max, t.v));
       v = t.v_max;
     }
   }
+  const Tensor direction = c.form == Form::sign ? step_of(c, g, t.m, v) : Tensor();  // before m changes
   if (t.m.defined()) {
     const Tensor in = c.form == Form::quotient ? quotient(g, c.v_scale * v.sqrt() + c.eps) : c.m_gain * g;
     t.m.mul_(c.m_decay).add_(in);
   }
-  t.w.copy_(t.w.to(dtype) * c.w_decay - step_of(c, g, t.m, v));
+  t.w.copy_(t.w.to(dtype) * c.w_decay - (direction.defined() ? direction : step_of(c, g, t.m, v)));
 }
 
 }  // namespace lehi::ops

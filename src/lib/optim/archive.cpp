@@ -22,6 +22,11 @@ void ParameterState::serialize(torch::serialize::InputArchive& archive) {
   archive.try_read("m", m, /*is_buffer=*/true);
   archive.try_read("v", v, /*is_buffer=*/true);
   archive.try_read("v_max", v_max, /*is_buffer=*/true);
+  if (archive.try_read("matrix", value)) matrix = static_cast<MatrixState>(value.toInt());
+  archive.try_read("left", left, /*is_buffer=*/true);
+  archive.try_read("right", right, /*is_buffer=*/true);
+  archive.try_read("left_basis", left_basis, /*is_buffer=*/true);
+  archive.try_read("right_basis", right_basis, /*is_buffer=*/true);
 }
 
 void ParameterState::serialize(torch::serialize::OutputArchive& archive) const {
@@ -31,6 +36,11 @@ void ParameterState::serialize(torch::serialize::OutputArchive& archive) const {
   if (m.defined()) archive.write("m", m, /*is_buffer=*/true);
   if (v.defined()) archive.write("v", v, /*is_buffer=*/true);
   if (v_max.defined()) archive.write("v_max", v_max, /*is_buffer=*/true);
+  archive.write("matrix", c10::IValue(static_cast<std::int64_t>(matrix)));
+  if (left.defined()) archive.write("left", left, /*is_buffer=*/true);
+  if (right.defined()) archive.write("right", right, /*is_buffer=*/true);
+  if (left_basis.defined()) archive.write("left_basis", left_basis, /*is_buffer=*/true);
+  if (right_basis.defined()) archive.write("right_basis", right_basis, /*is_buffer=*/true);
 }
 
 namespace {

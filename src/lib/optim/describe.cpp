@@ -11,6 +11,7 @@ std::string Optimizer::describe() const {
   const Schedule& schedule = recipe.schedule;
   std::string when = schedule.every == 1 ? "every step" : fmt::format("every {} steps", schedule.every);
   if (schedule.dense > 0 && schedule.every > 1) when += fmt::format(" after {} dense ones", schedule.dense);
+  if (schedule.doubling) when = fmt::format("at steps 1, 2, 4, ... and every {}", schedule.every);
   if (schedule.alternate) when += ", alternating with the gradient";
   const GroupOptions& group = options.group;
   std::string text = fmt::format("{}: {} probe {}", options.name, name(recipe.probe), when);
@@ -18,6 +19,10 @@ std::string Optimizer::describe() const {
   if (recipe.mix != Mix::none) text += fmt::format(", mixed with g^2 ({})", name(recipe.mix));
   text += fmt::format(", {} rule", name(recipe.rule));
   if (recipe.probe != Probe::gradient) text += fmt::format(", {} scale", name(recipe.scale));
+  if (recipe.shape != Shape::diagonal) text += fmt::format(", {} shape", name(recipe.shape));
+  if (recipe.shape == Shape::kronecker) {
+    text += fmt::format(" ({} sides, factors from the {})", name(recipe.kronecker.sides), name(recipe.kronecker.factors));
+  }
   text += fmt::format("; lr {}", group.lr);
   if (recipe.rule == Rule::sgd) {
     text += fmt::format(", momentum {}{}", group.momentum, group.nesterov ? " (Nesterov)" : "");
@@ -26,6 +31,8 @@ std::string Optimizer::describe() const {
   } else {
     text += fmt::format(", betas ({}, {}), eps {}", group.beta1, group.beta2, group.eps);
   }
+  if (recipe.shape == Shape::orthogonal) text += fmt::format(", momentum {}", group.momentum);
+  if (recipe.shape == Shape::kronecker) text += fmt::format(", beta3 {}", group.beta3);
   if (recipe.rule == Rule::sophia) text += fmt::format(", rho {}", group.rho);
   text += fmt::format(", weight decay {}", group.weight_decay);
   if (options.clip_norm) text += fmt::format(", clip norm {}", *options.clip_norm);

@@ -36,6 +36,9 @@ std::optional<double> limit_of(const OptimizerParts& parts, const ParameterState
 double dominated_weights(const OptimizerParts& parts, const Tensor& parameter, std::size_t index,
                          const ParameterState* state, const GroupOptions& group) {
   const auto limit = limit_of(parts, state, group);
+  if (state != nullptr && state->matrix != MatrixState::diagonal && !limit) {
+    return parts.ranks->owns_matrix(index) ? static_cast<double>(parameter.numel()) : 0.0;
+  }
   if (!limit) return static_cast<double>(parts.ranks->own_weights(parameter, index));
   return entries_below(state->v_max.defined() ? state->v_max : state->v, *limit);
 }

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "optim/matrix_update.h"
 #include "optim/saved_state.h"
 #include "optim/updater.h"
 #include "plan/coefficients.h"
@@ -98,18 +99,91 @@ std::vector<std::string> entry_names(const ParameterTable& parameters, const Gro
   return names;
 }
 
-using Moment = std::pair<const char*, Tensor ParameterState::*>;
-
-const std::array<Moment, 3> all_moments = {
-    {{".m", &ParameterState::m}, {".v", &ParameterState::v}, {".v_max", &ParameterState::v_max}}};
+// A tensor of a parameter's state, with the suffix of its entry.
+struct Kept {
+  const char* suffix = "";
+  Tensor ParameterState::*member = nullptr;
+  std::vector<std::int64_t> sizes = {};
+};
 
 // What a parameter that has taken a step keeps.
-std::vector<Moment> kept_moments(const KeptState& state) {
-  std::vector<Moment> kept;
-  if (state.m) kept.push_back(all_moments[0]);
-  if (state.v) kept.push_back(all_moments[1]);
-  if (state.v_max) kept.push_back(all_moments[2]);
+std::vector<Kept> kept_tensors(const KeptState& state, MatrixState matrix, const Tensor& parameter) {
+  std::vector<Kept> kept;
+  const auto sizes = parameter.sizes().vec();
+  const bool orthogonal = matrix == MatrixState::orthogonal;
+  if (state.m || orthogonal) kept.push_back({".m", &ParameterState::m, sizes});
+  if (state.v && !orthogonal) kept.push_back({".v", &ParameterState::v, sizes});
+  if (state.v_max && !orthogonal) kept.push_back({".v_max", &ParameterState::v_max, sizes});
+  const MatrixSize size = matrix_size(parameter);
+  if (matrix == MatrixState::left || matrix == MatrixState::both) {
+    kept.push_back({".left", &ParameterState::left, {size.rows, size.rows}});
+    kept.push_back({".left_basis", &ParameterState::left_basis, {size.rows, size.rows}});
+  }
+  if (matrix == MatrixState::right || matrix == MatrixState::both) {
+    kept.push_back({".right", &ParameterState::right, {size.columns, size.columns}});
+    kept.push_back({".right_basis", &ParameterState::right_basis, {size.columns, size.columns}});
+  }
   return kept;
+}
+
+// The matrices' states on rank 0, where the state is divided over ranks and each matrix has one owner.
+void gather_matrix_states(const OptimizerParts& parts, const Groups& groups, const States& states,
+                          std::map<std::size_t, ParameterState>& gathered) {
+  const auto matrices = matrices_of(parts.parameters, states);
+  const auto state_of = [&](std::size_t index) { return find_state(states, parts.parameters.tensor(index)); };
+  constexpr std::int64_t counts = 3;
+  const Tensors numbers = parts.ranks->gather_matrices(
+      matrices, [](std::size_t) { return counts; },
+      [&](std::size_t index) {
+        const ParameterState& state = *state_of(index);
+        return torch::tensor({static_cast<double>(state.step), static_cast<double>(state.steps_covered),
+                              state.momentum_product},
+                             torch::kFloat64);
+      });
+  for (std::size_t i = 0; i < matrices.size() && parts.ranks->rank() == 0; ++i) {
+    ParameterState& state = gathered[matrices[i]];
+    const auto* number = numbers[i].data_ptr<double>();
+    state.matrix = state_of(matrices[i])->matrix;
+    state.step = static_cast<std::int64_t>(number[0]);
+    state.steps_covered = static_cast<std::int64_t>(number[1]);
+    state.momentum_product = number[2];
+  }
+  // One matrix and tensor at a time: all at once would be a copy of the whole state.
+  for (const std::size_t index : matrices) {
+    const Tensor& parameter = parts.parameters.tensor(index);
+    const KeptState kept = kept_state(parts.options.recipe, group_options(groups, parts.parameters.group_of(index)));
+    for (const auto& [suffix, member, sizes] : kept_tensors(kept, state_of(index)->matrix, parameter)) {
+      const auto length = c10::multiply_integers(sizes);
+      const Tensors whole = parts.ranks->gather_matrices(
+          {index}, [length](std::size_t) { return length; },
+          [&, wanted = member](std::size_t i) { return state_of(i)->*wanted; });
+      if (parts.ranks->rank() != 0) continue;
+      const auto dtype = torch::promote_types(parameter.scalar_type(), torch::kFloat32);
+      gathered[index].*member = whole.front().view(sizes).to(dtype);
+    }
+  }
+}
+
+Tensor zero_entry(const Tensor& parameter, at::IntArrayRef sizes) {
+  const auto dtype = torch::promote_types(parameter.scalar_type(), torch::kFloat32);
+  return torch::zeros(sizes, parameter.options().dtype(dtype).requires_grad(false));
+}
+
+MatrixState take_matrix_state(Entries& entries, const std::string& name, const Tensor& parameter) {
+  const std::int64_t value = entries.take_count(name + ".matrix");
+  const MatrixSize size = matrix_size(parameter);
+  const bool possible = value == 0 || (value <= static_cast<std::int64_t>(MatrixState::orthogonal) && size.rows > 1 &&
+                                       size.columns > 1);
+  if (possible) return static_cast<MatrixState>(value);
+  throw_invalid_argument("the optimizer's state has {} as '{}.matrix'; expected {}", value, name,
+                         size.rows > 1 && size.columns > 1 ? "0 to 4" : "0, since the parameter is no matrix");
+}
+
+// A basis of zeros stands for one that was not there yet.
+void drop_missing_bases(ParameterState& state) {
+  for (Tensor* basis : {&state.left_basis, &state.right_basis}) {
+    if (basis->defined() && !basis->any().item<bool>()) *basis = Tensor();
+  }
 }
 
 }  // namespace
@@ -128,14 +202,17 @@ Optimizer::NamedState make_named_state(const OptimizerParts& parts, const Groups
   result.emplace_back("optimizer.known_parameters", integer(static_cast<std::int64_t>(parts.counter.known_parameters)));
   result.emplace_back("optimizer.recipe", letters_of(to_string(recipe)));
   const bool divided = parts.ranks->divided();
-  std::map<std::string, Tensors> whole;  // by suffix, where the state is divided
+  std::map<std::string, Tensors> whole;  // of the diagonal parameters, by suffix, where the state is divided
+  std::map<std::size_t, ParameterState> gathered;
   if (divided) {
-    for (const auto& [suffix, moment] : all_moments) {
+    for (const auto& [suffix, moment] : {std::pair{".m", &ParameterState::m}, std::pair{".v", &ParameterState::v},
+                                         std::pair{".v_max", &ParameterState::v_max}}) {
       whole[suffix] = parts.ranks->gather([&, member = moment](std::size_t index) {
         const ParameterState* state = find_state(states, parts.parameters.tensor(index));
-        return state == nullptr ? Tensor() : state->*member;
+        return state == nullptr || state->matrix != MatrixState::diagonal ? Tensor() : state->*member;
       });
     }
+    gather_matrix_states(parts, groups, states, gathered);
     if (parts.ranks->rank() != 0) return {};
   }
   const auto names = entry_names(parts.parameters, groups);
@@ -145,16 +222,21 @@ Optimizer::NamedState make_named_state(const OptimizerParts& parts, const Groups
     for (const Tensor& parameter : groups[group].params()) {
       const std::size_t i = index++;
       const std::string& name = names[i];
-      const ParameterState* state = find_state(states, parameter);
-      // A parameter that has not taken a step has nothing but zeros, if anything.
-      const bool started = state != nullptr && state->step > 0;
+      const auto on_owner = gathered.find(i);
+      const ParameterState* state = on_owner == gathered.end() ? find_state(states, parameter) : &on_owner->second;
+      const bool matrix = state != nullptr && state->matrix != MatrixState::diagonal;
+      // A diagonal parameter that has not taken a step has nothing but zeros, if anything; a matrix may have factors.
+      const bool started = state != nullptr && (state->step > 0 || matrix);
       result.emplace_back(name + ".step", integer(started ? state->step : 0));
       result.emplace_back(name + ".covered", integer(started ? state->steps_covered : 0));
       if (!started) continue;
-      for (const auto& [suffix, moment] : kept_moments(kept)) {
-        // Undefined: the rule began to keep it after the last step, with zeros.
-        const Tensor& value = divided ? whole[suffix][i] : state->*moment;
-        result.emplace_back(name + suffix, value.defined() ? value : zero_moment(parameter, i, *parts.ranks));
+      if (recipe.shape != Shape::diagonal) {
+        result.emplace_back(name + ".matrix", integer(static_cast<std::int64_t>(state->matrix)));
+      }
+      for (const auto& [suffix, member, sizes] : kept_tensors(kept, state->matrix, parameter)) {
+        const Tensor& value = divided && !matrix ? whole[suffix][i] : state->*member;
+        // Undefined: the rule began to keep it after the last step, with zeros; or there is no basis yet.
+        result.emplace_back(name + suffix, value.defined() ? value : zero_entry(parameter, sizes));
       }
       if (kept.momentum_product) {
         result.emplace_back(name + ".momentum_product", torch::scalar_tensor(state->momentum_product, torch::kFloat64));
@@ -187,17 +269,25 @@ void restore_named_state(OptimizerParts& parts, const Groups& groups, States& st
       ParameterState fresh;
       fresh.step = entries.take_count(name + ".step");
       fresh.steps_covered = entries.take_count(name + ".covered");
-      if (fresh.step == 0) continue;
-      for (const auto& [suffix, moment] : kept_moments(kept)) {
+      if (entries.has(name + ".matrix")) fresh.matrix = take_matrix_state(entries, name, parameter);
+      const bool matrix = fresh.matrix != MatrixState::diagonal;
+      if (fresh.step == 0 && !matrix) continue;
+      for (const auto& [suffix, member, sizes] : kept_tensors(kept, fresh.matrix, parameter)) {
         const auto dtype = torch::promote_types(parameter.scalar_type(), torch::kFloat32);
-        Tensor given = entries.take(name + suffix, parameter.sizes(), dtype);
+        Tensor given = entries.take(name + suffix, sizes, dtype);
+        if (matrix && !parts.ranks->owns_matrix(i)) continue;
         const bool as_it_is = given.use_count() == 1 && given.storage().use_count() == 1 && !given.requires_grad() &&
                               given.device() == parameter.device() && given.is_contiguous() &&
                               parameter.is_contiguous();
-        const bool take_over = as_it_is && !parts.ranks->divided();
-        fresh.*moment = take_over ? std::move(given)
-                                  : zero_moment(parameter, i, *parts.ranks).copy_(parts.ranks->own_part(given, i));
+        if (as_it_is && (matrix || !parts.ranks->divided())) {
+          fresh.*member = std::move(given);
+        } else if (matrix) {
+          fresh.*member = zero_entry(parameter, sizes).copy_(given);
+        } else {
+          fresh.*member = zero_moment(parameter, i, fresh.matrix, *parts.ranks).copy_(parts.ranks->own_part(given, i));
+        }
       }
+      drop_missing_bases(fresh);
       if (kept.momentum_product) {
         const auto product = entries.take(name + ".momentum_product", {}, torch::kFloat64).item<double>();
         if (!(product >= 0.0 && product < 1.0)) {

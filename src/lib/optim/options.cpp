@@ -32,6 +32,8 @@ void visit_fields(Options& options, Visit&& visit) {
   visit("nesterov", options.nesterov);
   visit("momentum_decay", options.momentum_decay);
   visit("rho", options.rho);
+  visit("beta3", options.beta3);
+  visit("diagonal", options.diagonal);
 }
 
 }  // namespace
@@ -39,7 +41,12 @@ void visit_fields(Options& options, Visit&& visit) {
 void GroupOptions::serialize(torch::serialize::InputArchive& archive) {
   visit_fields(*this, [&](const char* key, auto& field) {
     c10::IValue value;
-    archive.read(key, value);
+    const bool since_0_2 = std::string_view(key) == "beta3" || std::string_view(key) == "diagonal";
+    if (!since_0_2) {
+      archive.read(key, value);
+    } else if (!archive.try_read(key, value)) {
+      return;
+    }
     field = value.to<std::decay_t<decltype(field)>>();
   });
 }
@@ -51,6 +58,9 @@ void GroupOptions::serialize(torch::serialize::OutputArchive& archive) const {
 void check(const Options& options) {
   check(options.group, options.recipe.rule);
   check(options.recipe);
+  if (options.shapes.largest_side < 2) {
+    throw_invalid_argument("shapes.largest_side is {}, but must be at least 2", options.shapes.largest_side);
+  }
   if (options.clip_norm) check_range("clip_norm", *options.clip_norm, above_zero, infinity, "> 0");
   if (!options.update_during_pull_back) return;
   constexpr std::string_view why = "weights are updated before the whole gradient is known";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "optim/rank_matrices.h"
 #include "optim/rank_sums.h"
 #include "runtime/message.h"
 
@@ -10,6 +11,12 @@ namespace lehi {
 using torch::Tensor;
 
 namespace {
+
+Tensors collected(const std::vector<std::size_t>& indices, const std::function<Tensor(std::size_t)>& get) {
+  Tensors tensors;
+  for (const std::size_t index : indices) tensors.push_back(get(index));
+  return tensors;
+}
 
 class OneProcess final : public RankTeam {
  public:
@@ -28,7 +35,13 @@ class OneProcess final : public RankTeam {
   }
   std::int64_t own_weights(const Tensor& parameter, std::size_t /*index*/) const override { return parameter.numel(); }
   Tensor own_part(const Tensor& whole, std::size_t /*index*/) const override { return whole; }
-  void share_weights() override {}
+  bool owns_matrix(std::size_t /*index*/) const override { return true; }
+  void share_weights(const std::vector<std::size_t>& /*matrices*/) override {}
+  Tensors gather_matrices(const std::vector<std::size_t>& matrices,
+                          const std::function<std::int64_t(std::size_t)>& /*length*/,
+                          const std::function<Tensor(std::size_t)>& get) const override {
+    return collected(matrices, get);
+  }
   Tensors gather(const std::function<Tensor(std::size_t)>& piece) const override {
     Tensors whole;
     for (std::size_t i = 0; i < parameters_.size(); ++i) whole.push_back(piece(i));
@@ -56,6 +69,7 @@ class SeveralRanks final : public RankTeam {
     }
     parameters_ = parameters;
     sums_ = std::make_unique<RankSums>(parameters_, *ranks_, options_.bucket_bytes);
+    owners_ = matrix_owners(parameters_, ranks_->size());
   }
 
   std::int64_t rows_before(const Tensor& predictions, std::optional<std::int64_t> first) const override {
@@ -102,10 +116,37 @@ class SeveralRanks final : public RankTeam {
     return in_memory_order(ordered.detach()).narrow(0, piece.first, piece.length);
   }
 
-  void share_weights() override {
+  bool owns_matrix(std::size_t index) const override { return !divided() || owners_[index] == ranks_->rank(); }
+
+  void share_weights(const std::vector<std::size_t>& matrices) override {
     if (!divided()) return;
-    sums_->gather([this](std::size_t index) { return own_part(parameters_[index], index); },
-                  [this](std::size_t index) { return in_memory_order(parameters_[index].detach()); });
+    const auto is_matrix = [&](std::size_t index) {
+      return std::binary_search(matrices.begin(), matrices.end(), index);
+    };
+    const auto whole = [this](std::size_t index) { return in_memory_order(parameters_[index].detach()); };
+    sums_->gather(
+        [&](std::size_t index) { return is_matrix(index) ? Tensor() : own_part(parameters_[index], index); },
+        [&](std::size_t index) { return is_matrix(index) ? Tensor() : whole(index); });
+    auto dtype = torch::kFloat32;
+    for (const std::size_t index : matrices) dtype = torch::promote_types(dtype, parameters_[index].scalar_type());
+    gather_whole(
+        *ranks_, owners_, matrices, dtype, [this](std::size_t index) { return parameters_[index].numel(); }, whole,
+        [&](std::size_t index, const Tensor& weights) { whole(index).copy_(weights); });
+  }
+
+  Tensors gather_matrices(const std::vector<std::size_t>& matrices,
+                          const std::function<std::int64_t(std::size_t)>& length,
+                          const std::function<Tensor(std::size_t)>& get) const override {
+    if (!divided()) return collected(matrices, get);
+    Tensors gathered(parameters_.size());
+    const auto flat = [&](std::size_t index) {
+      const Tensor tensor = get(index);
+      return tensor.defined() ? tensor.reshape({-1}) : tensor;
+    };
+    gather_whole(*ranks_, owners_, matrices, torch::kFloat64, length, flat, [&](std::size_t index, const Tensor& values) {
+      if (ranks_->rank() == 0) gathered[index] = values.clone();
+    });
+    return collected(matrices, [&](std::size_t index) { return gathered[index]; });
   }
 
   Tensors gather(const std::function<Tensor(std::size_t)>& piece) const override {
@@ -133,6 +174,7 @@ class SeveralRanks final : public RankTeam {
   DistributeOptions options_;
   Tensors parameters_;
   std::unique_ptr<RankSums> sums_;
+  std::vector<int> owners_;
 };
 
 }  // namespace

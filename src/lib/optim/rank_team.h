@@ -48,10 +48,18 @@ class RankTeam {
   virtual std::int64_t own_weights(const torch::Tensor& parameter, std::size_t index) const = 0;
   /// This rank's piece of a tensor like the parameter, flat; all of it, as it is, where the state is not divided.
   virtual torch::Tensor own_part(const torch::Tensor& whole, std::size_t index) const = 0;
-  /// After each rank has updated the weights whose state it keeps.
-  virtual void share_weights() = 0;
-  /// A moment of every parameter, from the ranks' pieces piece(index), on rank 0; undefined where no rank keeps it.
+  /// This rank keeps the state of a parameter that is updated as a matrix.
+  virtual bool owns_matrix(std::size_t index) const = 0;
+  /// After each rank has updated the weights whose state it keeps. `matrices`: the parameters updated as a matrix.
+  virtual void share_weights(const std::vector<std::size_t>& matrices) = 0;
+  /// A moment of every diagonal parameter, from the ranks' pieces piece(index), on rank 0; undefined where no rank
+  /// keeps it.
   virtual Tensors gather(const std::function<torch::Tensor(std::size_t index)>& piece) const = 0;
+  /// A tensor of each of these matrices, from their owners' get(index), on rank 0, flat; length(index) elements, on all
+  /// ranks. Where the state is not divided: get(index), as it is.
+  virtual Tensors gather_matrices(const std::vector<std::size_t>& matrices,
+                                  const std::function<std::int64_t(std::size_t index)>& length,
+                                  const std::function<torch::Tensor(std::size_t index)>& get) const = 0;
 };
 
 std::unique_ptr<RankTeam> one_process();

@@ -45,12 +45,14 @@ void report_gradients(const Step& step, const GradientSummary& summary) {
 }
 
 Updater updater_of(const Step& step) {
-  return {.recipe = step.parts.options.recipe,
+  return {.options = step.parts.options,
           .parameters = step.parts.parameters,
           .ranks = *step.parts.ranks,
           .plan = step.plan,
           .factors = {step.factors.g * step.parts.report.clip_factor, step.factors.s},
-          .count = step.loss.count};
+          .count = step.loss.count,
+          .predictions = step.loss.counted ? step.loss.count : std::numeric_limits<double>::infinity(),
+          .step = step.parts.counter.step + 1};
 }
 
 double finish_step(const Step& step) {
@@ -156,11 +158,8 @@ double apply(const Step& step, const Gradients& gradients) {
   if (parts.options.diagnostics) {
     for (const Tensor& parameter : parts.parameters.tensors()) before.push_back(parameter.detach().clone());
   }
-  const Updater updater = updater_of(step);
-  for (std::size_t i = 0; i < gradients.g.size(); ++i) {
-    if (gradients.g[i].defined()) updater.update(step.states, i, gradients.g[i], gradients.s[i]);
-  }
-  parts.ranks->share_weights();
+  updater_of(step).update_all(step.states, gradients.g, gradients.s);
+  parts.ranks->share_weights(matrices_of(parts.parameters, step.states));
   finish_step(step);
   if (parts.options.diagnostics) diagnose(parts, step.groups, step.states, before);
   return step.loss.value;
@@ -176,7 +175,7 @@ double apply_during_backward(const Step& step, const GradientSource& source) {
                                gradient_check.add(index, g, s);
                                updater.update(step.states, index, g, s);
                              });
-  parts.ranks->share_weights();
+  parts.ranks->share_weights(matrices_of(parts.parameters, step.states));
   report_gradients(step, gradient_check.finish(step.loss, std::nullopt, {}));
   return finish_step(step);
 }

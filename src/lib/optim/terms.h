@@ -23,7 +23,8 @@ struct Factors {
 struct LossValue {
   double value = 0.0;
   bool known = true;   ///< false where gradients came from .grad() without a closure
-  double count = 0.0;  ///< what the first term's mean divides by
+  double count = 0.0;   ///< what the first term's mean divides by
+  bool counted = true;  ///< false where gradients came from .grad(): the number of predictions is unknown
 };
 
 /// What the evaluation of a step's terms depends on, besides the terms.

@@ -1,15 +1,37 @@
 #include "optim/updater.h"
 
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <atomic>
+
 #include "ops/update.h"
+#include "optim/matrix_update.h"
 #include "plan/coefficients.h"
 
 namespace lehi {
 
 using torch::Tensor;
 
-Tensor zero_moment(const Tensor& parameter, std::size_t index, const RankTeam& ranks) {
+namespace {
+
+MatrixState matrix_state_of(const TurnedSides& sides) {
+  if (sides.left && sides.right) return MatrixState::both;
+  if (sides.left) return MatrixState::left;
+  return sides.right ? MatrixState::right : MatrixState::diagonal;
+}
+
+// Two numbers in one: a key of its own for each step and parameter.
+std::uint64_t random_key(std::uint64_t seed, std::int64_t step, std::size_t index) {
+  return seed * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(step) * 0xD1B54A32D192ED03U + index;
+}
+
+}  // namespace
+
+Tensor zero_moment(const Tensor& parameter, std::size_t index, MatrixState matrix, const RankTeam& ranks) {
   const auto dtype = torch::promote_types(parameter.scalar_type(), torch::kFloat32);
   const auto options = parameter.options().dtype(dtype).requires_grad(false);
+  if (matrix != MatrixState::diagonal) return torch::zeros(parameter.sizes(), options);
   if (ranks.divided()) return torch::zeros({ranks.own_weights(parameter, index)}, options);
   return torch::zeros_like(parameter, options, torch::MemoryFormat::Preserve);
 }
@@ -19,17 +41,102 @@ const ParameterState* find_state(const States& states, const Tensor& parameter) 
   return found == states.end() ? nullptr : dynamic_cast<const ParameterState*>(found->second.get());
 }
 
+std::vector<std::size_t> matrices_of(const ParameterTable& parameters, const States& states) {
+  std::vector<std::size_t> matrices;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const ParameterState* state = find_state(states, parameters.tensor(i));
+    if (state != nullptr && state->matrix != MatrixState::diagonal) matrices.push_back(i);
+  }
+  return matrices;
+}
+
+MatrixState Updater::matrix_state(std::size_t index) const {
+  const Recipe& recipe = options.recipe;
+  if (recipe.shape == Shape::diagonal || parameters.options_of(index).diagonal) return MatrixState::diagonal;
+  const std::string name = parameters.name(index);
+  for (const std::string& word : options.shapes.diagonal_names) {
+    if (name.find(word) != std::string::npos) return MatrixState::diagonal;
+  }
+  const MatrixSize size = matrix_size(parameters.tensor(index));
+  if (recipe.shape == Shape::kronecker) {
+    return matrix_state_of(turned_sides(recipe.kronecker, size, predictions, options.shapes.largest_side));
+  }
+  const bool fits = std::min(size.rows, size.columns) > 1 &&
+                    std::max(size.rows, size.columns) <= options.shapes.largest_side;
+  return fits ? MatrixState::orthogonal : MatrixState::diagonal;
+}
+
+ParameterState& Updater::begin(States& states, std::size_t index) const {
+  auto& slot = states[parameters.key(index)];
+  if (!slot) {
+    slot = std::make_unique<ParameterState>();
+    dynamic_cast<ParameterState&>(*slot).matrix = matrix_state(index);
+  }
+  return dynamic_cast<ParameterState&>(*slot);
+}
+
 void Updater::update(States& states, std::size_t index, const Tensor& g, const Tensor& s) const {
+  update_one(index, g, s, begin(states, index));
+}
+
+void Updater::update_all(States& states, const Tensors& g, const Tensors& s) const {
+  std::vector<std::pair<std::size_t, ParameterState*>> matrices;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    if (!g[i].defined()) continue;
+    ParameterState& state = begin(states, i);
+    if (state.matrix == MatrixState::diagonal) {
+      update_one(i, g[i], s[i], state);
+    } else {
+      matrices.emplace_back(i, &state);
+    }
+  }
+  // BLAS takes one thread for a product inside of a parallel loop, so each matrix has the same bits on any number of
+  // threads. Fewer matrices than threads are updated one after the other, with all threads for each product.
+  const auto threads = static_cast<std::size_t>(at::get_num_threads());
+  if (matrices.size() < threads) {
+    for (const auto& [index, state] : matrices) update_one(index, g[index], s[index], *state);
+    return;
+  }
+  std::stable_sort(matrices.begin(), matrices.end(), [&](const auto& a, const auto& b) {
+    return parameters.tensor(a.first).numel() > parameters.tensor(b.first).numel();
+  });
+  std::atomic<std::size_t> next = 0;
+  at::parallel_for(0, static_cast<std::int64_t>(threads), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t worker = begin; worker < end; ++worker) {
+      for (std::size_t i = next++; i < matrices.size(); i = next++) {
+        const auto& [index, state] = matrices[i];
+        update_one(index, g[index], s[index], *state);
+      }
+    }
+  });
+}
+
+void Updater::update_one(std::size_t index, const Tensor& g, const Tensor& s, ParameterState& state) const {
   const torch::NoGradGuard no_grad;
+  if (state.matrix == MatrixState::diagonal) return update_diagonal(index, g, s, state);
+  const MatrixStep matrix_step{.recipe = options.recipe,
+                               .numbers = parameters.options_of(index),
+                               .plan = plan,
+                               .factors = factors,
+                               .count = count,
+                               .random_factors = random_key(options.seed, step, index)};
+  if (!ranks.owns_matrix(index)) return;
+  const Tensor& parameter = parameters.tensor(index);
+  begin_matrix(options.recipe, matrix_step.numbers, parameter, state);
+  update_matrix(matrix_step, parameter, g, s, state);
+}
+
+void Updater::update_diagonal(std::size_t index, const Tensor& g, const Tensor& s, ParameterState& state) const {
+  const Recipe& recipe = options.recipe;
   const GroupOptions& numbers = parameters.options_of(index);
   const Tensor& parameter = parameters.tensor(index);
-  auto& slot = states[parameters.key(index)];
-  if (!slot) slot = std::make_unique<ParameterState>();
-  auto& state = dynamic_cast<ParameterState&>(*slot);
   const KeptState kept = kept_state(recipe, numbers);
-  if (kept.m && !state.m.defined()) state.m = zero_moment(parameter, index, ranks);
-  if (kept.v && !state.v.defined()) state.v = zero_moment(parameter, index, ranks);
-  if (kept.v_max && !state.v_max.defined()) state.v_max = zero_moment(parameter, index, ranks);
+  const auto zero = [&](Tensor& moment) {
+    if (!moment.defined()) moment = zero_moment(parameter, index, MatrixState::diagonal, ranks);
+  };
+  if (kept.m) zero(state.m);
+  if (kept.v) zero(state.v);
+  if (kept.v_max) zero(state.v_max);
 
   if (awaits_refresh(recipe, plan, state)) return;
   count_step(recipe, numbers, plan, state);
@@ -47,7 +154,7 @@ void Updater::update(States& states, std::size_t index, const Tensor& g, const T
     tensors.g = (tensors.g * scalars.g_factor).add_(tensors.w.detach(), numbers.weight_decay);
     scalars.g_factor = 1.0;
   }
-  if (plan.second_backward()) tensors.s = s.defined() ? ranks.own_part(s, index) : torch::zeros_like(tensors.g);
+  if (plan.squares_probe()) tensors.s = s.defined() ? ranks.own_part(s, index) : torch::zeros_like(tensors.g);
   ops::update(tensors, scalars);
 }
 

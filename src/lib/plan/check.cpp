@@ -27,6 +27,7 @@ void check(const Hyperparameters& numbers, Rule rule) {
   check_range("dampening", numbers.dampening, 0.0, 1.0, "in [0, 1]");
   check_range("momentum_decay", numbers.momentum_decay, 0.0, largest, "a finite number >= 0");
   check_range("rho", numbers.rho, above_zero, largest_rate, "in (0, 1e18]");
+  check_range("beta3", numbers.beta3, 0.0, below_one, "in [0, 1)");
   if (numbers.nesterov && (numbers.momentum == 0.0 || numbers.dampening != 0.0)) {
     throw_invalid_argument("nesterov needs momentum > 0 and dampening 0, but momentum is {} and dampening {}",
                            numbers.momentum, numbers.dampening);
@@ -42,6 +43,28 @@ void check(const Recipe& recipe) {
   if (schedule.dense < 0 || schedule.dense > most_steps) {
     throw_invalid_argument("schedule.dense, the dense start, is {}, but must be from 0 to {}", schedule.dense,
                            most_steps);
+  }
+  if (schedule.doubling && (schedule.dense != 0 || schedule.alternate)) {
+    throw_invalid_argument("schedule.doubling can't be joined with {}",
+                           schedule.dense != 0 ? "a dense start" : "alternate");
+  }
+  const Kronecker& kronecker = recipe.kronecker;
+  check_range("kronecker.cost", kronecker.cost, above_zero, std::numeric_limits<double>::max(), "a number > 0");
+  if (kronecker.basis_every < 1 || kronecker.basis_every > most_steps) {
+    throw_invalid_argument("kronecker.basis_every is {}, but must be from 1 to {}", kronecker.basis_every, most_steps);
+  }
+  if (kronecker.basis_every > 1 && (schedule.every > 1 || schedule.doubling)) {
+    throw_invalid_argument("kronecker.basis_every is {}, but must be 1 where the schedule has a refresh every {} steps",
+                           kronecker.basis_every, schedule.every);
+  }
+  if (recipe.mix == Mix::gradient && recipe.shape != Shape::kronecker) {
+    throw_invalid_argument("mix gradient leaves the probe to the kronecker shape's factors, but the shape is {}",
+                           name(recipe.shape));
+  }
+  if (recipe.shape == Shape::kronecker && recipe.probe == Probe::gradient &&
+      recipe.kronecker.factors != FactorSource::gradient) {
+    throw_invalid_argument("factors from the {} need a probe, but the probe is the gradient: choose factors gradient",
+                           name(recipe.kronecker.factors));
   }
 }
 

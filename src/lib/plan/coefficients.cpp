@@ -75,14 +75,14 @@ double bias_correction(Accumulator accumulator, double beta2, std::int64_t steps
 KeptState kept_state(const Recipe& recipe, const Hyperparameters& numbers) {
   KeptState kept;
   kept.m = (recipe.rule != Rule::sgd && recipe.rule != Rule::rmsprop) || numbers.momentum > 0.0;
-  kept.v = recipe.rule != Rule::sgd;
+  kept.v = keeps_v(recipe.rule);
   kept.v_max = kept.v && recipe.accumulator == Accumulator::ema_max;
   kept.momentum_product = recipe.rule == Rule::nadam;
   return kept;
 }
 
 bool awaits_refresh(const Recipe& recipe, const StepPlan& plan, const StepCounts& counts) {
-  return recipe.rule != Rule::sgd && counts.steps_covered == 0 && !plan.refreshes();
+  return keeps_v(recipe.rule) && counts.steps_covered == 0 && !plan.refreshes();
 }
 
 void count_step(const Recipe& recipe, const Hyperparameters& numbers, const StepPlan& plan, StepCounts& counts) {
@@ -100,7 +100,7 @@ kernels::UpdateCoefficients coefficients(const CoefficientInputs& in) {
   c.eps = numbers.eps;
   if (in.recipe.decay == Decay::decoupled) c.w_decay = 1.0 - numbers.lr * numbers.weight_decay;
   double correction = 1.0;
-  if (in.recipe.rule != Rule::sgd) {
+  if (keeps_v(in.recipe.rule)) {
     c.feed = in.plan.feed;
     set_accumulator(in.recipe.accumulator, numbers.beta2, in.plan.covers, c);
     correction = bias_correction(in.recipe.accumulator, numbers.beta2, counts.steps_covered);
@@ -152,13 +152,21 @@ kernels::UpdateCoefficients coefficients(const CoefficientInputs& in) {
       c.m_rate = numbers.lr;
       c.g_rate = numbers.lr;
       break;
+    case Rule::lion:
+      c.form = Form::sign;
+      c.m_decay = numbers.beta2;
+      c.m_gain = 1.0 - numbers.beta2;
+      c.m_rate = numbers.lr;
+      c.v_scale = numbers.beta1;
+      c.g_rate = 1.0 - numbers.beta1;
+      break;
   }
   return c;
 }
 
 std::optional<double> eps_limit(const Recipe& recipe, const Hyperparameters& numbers, const StepCounts& counts,
                                 double count) {
-  if (recipe.rule == Rule::sgd || counts.steps_covered == 0) return std::nullopt;
+  if (!keeps_v(recipe.rule) || counts.steps_covered == 0) return std::nullopt;
   const double correction = bias_correction(recipe.accumulator, numbers.beta2, counts.steps_covered);
   switch (recipe.rule) {
     case Rule::adam_simplified:

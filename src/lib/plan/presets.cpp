@@ -29,6 +29,10 @@ const std::vector<Entry>& entries() {
       {Preset::rmsprop, "rmsprop", "RMSprop (Tieleman and Hinton 2012)"},
       {Preset::sgd, "sgd", "stochastic gradient descent with momentum and Nesterov's variant"},
       {Preset::sophia_g, "sophia-g", "Sophia-G: clipped steps, curvature from sampled labels (Liu et al. 2024)"},
+      {Preset::lion, "lion", "Lion: the sign of a momentum (Chen et al. 2023)"},
+      {Preset::muon, "muon", "Muon: orthogonal momentum for matrices, AdamW for the rest (Jordan et al. 2024)"},
+      {Preset::soap, "soap", "SOAP: Adam in the eigenbases of Shampoo's factors (Vyas et al. 2025)"},
+      {Preset::lehi_kron, "lehi-kron", "Adam in the eigenbases of the Gauss-Newton probe's Kronecker factors"},
   };
   return table;
 }
@@ -119,6 +123,23 @@ Recipe recipe_of(Preset preset) {
       recipe.rule = Rule::sophia;
       recipe.scale = Scale::mean;
       break;
+    case Preset::lion:
+      recipe.rule = Rule::lion;
+      break;
+    case Preset::muon:
+      recipe.shape = Shape::orthogonal;
+      break;
+    case Preset::soap:
+      recipe.shape = Shape::kronecker;
+      recipe.kronecker = {.factors = FactorSource::gradient, .sides = Sides::both, .basis_every = 10};
+      break;
+    case Preset::lehi_kron:
+      recipe.probe = Probe::gauss_newton;
+      recipe.schedule = {.every = 10, .doubling = true};
+      recipe.mix = Mix::max;
+      recipe.scale = Scale::mean;
+      recipe.shape = Shape::kronecker;
+      break;
   }
   return recipe;
 }
@@ -140,6 +161,14 @@ Hyperparameters hyperparameters_of(Preset preset) {
       return {.lr = 1e-2};
     case Preset::sophia_g:
       return {.lr = 1e-3, .beta1 = 0.965, .beta2 = 0.99, .eps = 1e-12, .weight_decay = 0.2};
+    case Preset::lion:
+      return {.lr = 1e-4, .beta2 = 0.99};
+    case Preset::muon:  // its AdamW part has betas .9 and .95
+      return {.beta2 = 0.95, .weight_decay = 0.1, .momentum = 0.95, .nesterov = true};
+    case Preset::soap:
+      return {.lr = 3e-3, .beta1 = 0.95, .beta2 = 0.95, .weight_decay = 1e-2};
+    case Preset::lehi_kron:
+      return {.beta2 = 0.99, .beta3 = 0.9};
     case Preset::lehi_gn:
     case Preset::adam_simplified:
     case Preset::adam:

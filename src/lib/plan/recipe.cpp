@@ -19,7 +19,7 @@ const NameTable<Accumulator>& accumulators() {
 }
 
 const NameTable<Mix>& mixes() {
-  static const NameTable<Mix> table = {{Mix::none, "none"}, {Mix::sum, "sum"}, {Mix::max, "max"}};
+  static const NameTable<Mix> table = {{Mix::none, "none"}, {Mix::sum, "sum"}, {Mix::max, "max"}, {Mix::gradient, "gradient"}};
   return table;
 }
 
@@ -27,12 +27,30 @@ const NameTable<Rule>& rules() {
   static const NameTable<Rule> table = {{Rule::adam, "adam"},      {Rule::adam_simplified, "adam-simplified"},
                                         {Rule::nadam, "nadam"},    {Rule::radam, "radam"},
                                         {Rule::sophia, "sophia"},  {Rule::sgd, "sgd"},
-                                        {Rule::rmsprop, "rmsprop"}};
+                                        {Rule::rmsprop, "rmsprop"}, {Rule::lion, "lion"}};
   return table;
 }
 
 const NameTable<Decay>& decays() {
   static const NameTable<Decay> table = {{Decay::decoupled, "decoupled"}, {Decay::coupled, "coupled"}};
+  return table;
+}
+
+const NameTable<Shape>& shapes() {
+  static const NameTable<Shape> table = {
+      {Shape::diagonal, "diagonal"}, {Shape::kronecker, "kronecker"}, {Shape::orthogonal, "orthogonal"}};
+  return table;
+}
+
+const NameTable<FactorSource>& factor_sources() {
+  static const NameTable<FactorSource> table = {
+      {FactorSource::probe, "probe"}, {FactorSource::gradient, "gradient"}, {FactorSource::random, "random"}};
+  return table;
+}
+
+const NameTable<Sides>& side_choices() {
+  static const NameTable<Sides> table = {
+      {Sides::automatic, "automatic"}, {Sides::smaller, "smaller"}, {Sides::both, "both"}};
   return table;
 }
 
@@ -54,17 +72,27 @@ std::string_view name(Accumulator accumulator) { return name_in(accumulators(), 
 std::string_view name(Mix mix) { return name_in(mixes(), mix); }
 std::string_view name(Rule rule) { return name_in(rules(), rule); }
 std::string_view name(Decay decay) { return name_in(decays(), decay); }
+std::string_view name(Shape shape) { return name_in(shapes(), shape); }
+std::string_view name(FactorSource source) { return name_in(factor_sources(), source); }
+std::string_view name(Sides sides) { return name_in(side_choices(), sides); }
 Accumulator accumulator_from_name(std::string_view name) { return value_in(accumulators(), name, "accumulator"); }
 Mix mix_from_name(std::string_view name) { return value_in(mixes(), name, "mix"); }
 Rule rule_from_name(std::string_view name) { return value_in(rules(), name, "rule"); }
 Decay decay_from_name(std::string_view name) { return value_in(decays(), name, "decay"); }
+Shape shape_from_name(std::string_view name) { return value_in(shapes(), name, "shape"); }
+FactorSource factors_from_name(std::string_view name) { return value_in(factor_sources(), name, "source of factors"); }
+Sides sides_from_name(std::string_view name) { return value_in(side_choices(), name, "choice of sides"); }
 
 std::string to_string(const Recipe& recipe) {
   const Schedule& schedule = recipe.schedule;
-  return fmt::format("probe={} every={} dense={} alternate={} accumulator={} mix={} rule={} decay={} scale={}",
-                     name(recipe.probe), schedule.every, schedule.dense, schedule.alternate ? "yes" : "no",
-                     name(recipe.accumulator), name(recipe.mix), name(recipe.rule), name(recipe.decay),
-                     name(recipe.scale));
+  const Kronecker& kronecker = recipe.kronecker;
+  return fmt::format(
+      "probe={} every={} dense={} alternate={} doubling={} accumulator={} mix={} rule={} decay={} scale={} shape={} "
+      "factors={} sides={} cost={} basis-every={}",
+      name(recipe.probe), schedule.every, schedule.dense, schedule.alternate ? "yes" : "no",
+      schedule.doubling ? "yes" : "no", name(recipe.accumulator), name(recipe.mix), name(recipe.rule),
+      name(recipe.decay), name(recipe.scale), name(recipe.shape), name(kronecker.factors), name(kronecker.sides),
+      kronecker.cost, kronecker.basis_every);
 }
 
 std::string difference(std::string_view saved, const Recipe& recipe) {

@@ -1,0 +1,26 @@
+// The products of the kronecker shape: Kronecker factors, their eigenbases, and turning a matrix into them and back.
+//
+// A matrix X [m, n] is turned by Q_L [m, m] and Q_R [n, n], whose columns are the vectors of a basis:
+// X' = Q_L^T X Q_R. An undefined basis is the identity, and costs nothing.
+#pragma once
+
+#include <torch/types.h>
+
+namespace lehi::ops {
+
+torch::Tensor turn(const torch::Tensor& matrix, const torch::Tensor& left_basis, const torch::Tensor& right_basis);
+torch::Tensor turn_back(const torch::Tensor& turned, const torch::Tensor& left_basis, const torch::Tensor& right_basis);
+
+/// factor <- decay factor + gain matrix matrix^T; for the right side give the transposed matrix.
+void add_to_factor(const torch::Tensor& factor, const torch::Tensor& matrix, double decay, double gain);
+
+struct Basis {
+  torch::Tensor vectors;  ///< undefined where the factor is not finite
+  torch::Tensor order;    ///< the old vectors by falling eigenvalue; undefined where there were none
+};
+
+/// The eigenbasis of a factor, by falling eigenvalue. Without an old basis from a complete decomposition; else one step
+/// of orthogonal iteration from it: the old vectors, sorted, are multiplied by the factor and made orthonormal (QR).
+Basis next_basis(const torch::Tensor& factor, const torch::Tensor& old);
+
+}  // namespace lehi::ops

@@ -1,0 +1,188 @@
+#include "optim/matrix_update.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/kronecker.h"
+#include "ops/orthogonal.h"
+#include "ops/update.h"
+#include "plan/coefficients.h"
+
+namespace lehi {
+
+using torch::Tensor;
+
+namespace {
+
+bool turns_left(const ParameterState& state) {
+  return state.matrix == MatrixState::left || state.matrix == MatrixState::both;
+}
+bool turns_right(const ParameterState& state) {
+  return state.matrix == MatrixState::right || state.matrix == MatrixState::both;
+}
+bool has_bases(const ParameterState& state) { return state.left_basis.defined() || state.right_basis.defined(); }
+
+torch::TensorOptions state_options(const Tensor& parameter) {
+  return torch::TensorOptions()
+      .dtype(torch::promote_types(parameter.scalar_type(), torch::kFloat32))
+      .device(parameter.device());
+}
+
+Tensor as_matrix(const Tensor& like_parameter, const ParameterState& state) {
+  return like_parameter.to(state.m.defined() ? state.m.scalar_type() : torch::kFloat32)
+      .reshape({like_parameter.size(0), -1});
+}
+
+// A moment as a matrix that shares its memory.
+Tensor moment_matrix(Tensor& moment) {
+  if (!moment.defined()) return {};
+  if (!moment.is_contiguous()) moment = moment.contiguous();  // loaded from a parameter of another memory order
+  return moment.view({moment.size(0), -1});
+}
+
+// W <- decay W + change, where W may be in any memory order or type.
+void add_change(const Tensor& parameter, double decay, const Tensor& change) {
+  const Tensor shaped = change.view(parameter.sizes());
+  if (parameter.scalar_type() == change.scalar_type()) {
+    const Tensor weights = parameter.detach();
+    weights.mul_(decay).add_(shaped);
+  } else {
+    parameter.detach().copy_(parameter.detach().to(change.scalar_type()).mul_(decay).add_(shaped));
+  }
+}
+
+Tensor with_coupled_decay(const MatrixStep& step, const Tensor& parameter, const Tensor& g,
+                          const ParameterState& state) {
+  Tensor matrix = as_matrix(g, state);
+  if (step.factors.g != 1.0) matrix = matrix * step.factors.g;
+  if (step.recipe.decay == Decay::coupled && step.numbers.weight_decay != 0.0) {
+    matrix = matrix.add(as_matrix(parameter.detach(), state), step.numbers.weight_decay);
+  }
+  return matrix;
+}
+
+Tensor random_like(const Tensor& s, std::uint64_t seed) {
+  auto generator = at::detail::createCPUGenerator(seed);
+  const Tensor numbers = torch::randn(s.sizes(), generator, s.options().device(torch::kCPU)).to(s.device());
+  return numbers * (s.norm() / numbers.norm());
+}
+
+void add_factors(const MatrixStep& step, const Tensor& matrix, double factor, ParameterState& state) {
+  const double gain = (1.0 - step.numbers.beta3) * factor * factor;
+  if (turns_left(state)) ops::add_to_factor(state.left, matrix, step.numbers.beta3, gain);
+  if (turns_right(state)) ops::add_to_factor(state.right, matrix.t(), step.numbers.beta3, gain);
+}
+
+// m is turned on into a new basis; the entries of v follow their vectors.
+void change_basis(const ops::Basis& next, std::int64_t side, Tensor& basis, ParameterState& state) {
+  if (!next.vectors.defined()) return;
+  if (const Tensor m = moment_matrix(state.m); m.defined()) {
+    const Tensor change = basis.defined() ? torch::mm(next.vectors.t(), basis) : next.vectors.t();
+    m.copy_(side == 0 ? torch::mm(change, m) : torch::mm(m, change.t()));
+  }
+  if (next.order.defined()) {
+    for (Tensor* moment : {&state.v, &state.v_max}) {
+      if (const Tensor v = moment_matrix(*moment); v.defined()) v.copy_(v.index_select(side, next.order));
+    }
+  }
+  basis = next.vectors;
+}
+
+void renew_bases(ParameterState& state) {
+  if (turns_left(state)) change_basis(ops::next_basis(state.left, state.left_basis), 0, state.left_basis, state);
+  if (turns_right(state)) change_basis(ops::next_basis(state.right, state.right_basis), 1, state.right_basis, state);
+}
+
+void update_factors(const MatrixStep& step, const Tensor& matrix, double factor, ParameterState& state) {
+  add_factors(step, matrix, factor, state);
+  if (step.plan.bases) renew_bases(state);
+}
+
+void update_in_bases(const MatrixStep& step, const Tensor& parameter, const Tensor& g, const Tensor& s,
+                     ParameterState& state) {
+  auto scalars = coefficients({.recipe = step.recipe,
+                               .numbers = step.numbers,
+                               .counts = state,
+                               .plan = step.plan,
+                               .count = step.count,
+                               .s_factor = step.factors.s});
+  const double decay = std::exchange(scalars.w_decay, 1.0);
+  ops::UpdateTensors tensors;
+  tensors.g = ops::turn(g, state.left_basis, state.right_basis);
+  if (step.plan.squares_probe()) tensors.s = ops::turn(s, state.left_basis, state.right_basis);
+  tensors.w = torch::zeros_like(tensors.g);
+  tensors.m = moment_matrix(state.m);
+  tensors.v = moment_matrix(state.v);
+  tensors.v_max = moment_matrix(state.v_max);
+  ops::update(tensors, scalars);
+  add_change(parameter, decay, ops::turn_back(tensors.w, state.left_basis, state.right_basis));
+}
+
+void update_kronecker(const MatrixStep& step, const Tensor& parameter, const Tensor& g, const Tensor& s,
+                      ParameterState& state) {
+  const FactorSource source = step.recipe.kronecker.factors;
+  const bool from_gradient = source == FactorSource::gradient;
+  const Tensor gradient = with_coupled_decay(step, parameter, g, state);
+  Tensor probe;
+  if (step.plan.second_backward()) probe = s.defined() ? as_matrix(s, state) : torch::zeros_like(gradient);
+  if (step.plan.factors && !from_gradient) {
+    const bool random = source == FactorSource::random;
+    update_factors(step, random ? random_like(probe, step.random_factors) : probe, step.factors.s, state);
+  }
+  if (has_bases(state) && !awaits_refresh(step.recipe, step.plan, state)) {
+    count_step(step.recipe, step.numbers, step.plan, state);
+    update_in_bases(step, parameter, gradient, probe, state);
+  }
+  if (step.plan.factors && from_gradient) update_factors(step, gradient, 1.0, state);
+}
+
+void update_orthogonal(const MatrixStep& step, const Tensor& parameter, const Tensor& g, ParameterState& state) {
+  count_step(step.recipe, step.numbers, step.plan, state);
+  const Hyperparameters& numbers = step.numbers;
+  const Tensor gradient = with_coupled_decay(step, parameter, g, state);
+  const Tensor m = moment_matrix(state.m);
+  m.lerp_(gradient, 1.0 - numbers.momentum);
+  const Tensor direction = numbers.nesterov ? gradient.lerp(m, numbers.momentum) : m;
+  const auto longer = static_cast<double>(std::max(m.size(0), m.size(1)));
+  const double rate = 0.2 * numbers.lr * std::sqrt(longer);
+  const double decay = step.recipe.decay == Decay::decoupled ? 1.0 - numbers.lr * numbers.weight_decay : 1.0;
+  add_change(parameter, decay, ops::orthogonal(direction).mul(-rate).contiguous());
+}
+
+}  // namespace
+
+MatrixSize matrix_size(const Tensor& parameter) {
+  if (parameter.dim() < 2 || parameter.numel() == 0) return {};
+  return {.rows = parameter.size(0),
+          .columns = parameter.numel() / parameter.size(0),
+          .convolution = parameter.dim() > 2};
+}
+
+void begin_matrix(const Recipe& recipe, const Hyperparameters& numbers, const Tensor& parameter,
+                  ParameterState& state) {
+  const auto options = state_options(parameter);
+  const auto zero = [&](Tensor& tensor, at::IntArrayRef sizes) {
+    if (!tensor.defined()) tensor = torch::zeros(sizes, options);
+  };
+  const KeptState kept = kept_state(recipe, numbers);
+  const bool orthogonal = state.matrix == MatrixState::orthogonal;
+  if (kept.m || orthogonal) zero(state.m, parameter.sizes());
+  if (orthogonal) return;
+  if (kept.v) zero(state.v, parameter.sizes());
+  if (kept.v_max) zero(state.v_max, parameter.sizes());
+  const MatrixSize size = matrix_size(parameter);
+  if (turns_left(state)) zero(state.left, {size.rows, size.rows});
+  if (turns_right(state)) zero(state.right, {size.columns, size.columns});
+}
+
+void update_matrix(const MatrixStep& step, const Tensor& parameter, const Tensor& g, const Tensor& s,
+                   ParameterState& state) {
+  const torch::NoGradGuard no_grad;  // also on the threads of a parallel loop
+  if (state.matrix == MatrixState::orthogonal) return update_orthogonal(step, parameter, g, state);
+  update_kronecker(step, parameter, g, s, state);
+}
+
+}  // namespace lehi

@@ -1,0 +1,29 @@
+// Which sides of a matrix get a Kronecker factor. No LibTorch.
+#pragma once
+
+#include <cstdint>
+
+#include "lehi/recipe.h"
+
+namespace lehi {
+
+/// A parameter as out x (all other dimensions).
+struct MatrixSize {
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+  bool convolution = false;  ///< more than two dimensions
+};
+
+struct TurnedSides {
+  bool left = false;   ///< the rows' side: L
+  bool right = false;  ///< the columns' side: R
+
+  bool any() const { return left || right; }
+};
+
+/// `predictions`: how many a step averages over, infinity where that is unknown. Sides of length 1, and those longer
+/// than `largest_side`, are never turned.
+TurnedSides turned_sides(const Kronecker& kronecker, const MatrixSize& size, double predictions,
+                         std::int64_t largest_side);
+
+}  // namespace lehi
