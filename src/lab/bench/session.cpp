@@ -50,6 +50,8 @@ const std::vector<Topic>& topics() {
        measure_loss},
       {"step", "whole steps of LEHI and others, relative to AdamW steps of the same model", 260, check_step,
        measure_step},
+      {"shapes", "steps of the matrix optimizers at large batches, relative to AdamW steps", 1500, no_checks,
+       measure_shapes},
       {"torch", "PyTorch's AdamW steps in a Python process, relative to lehi's", 80, no_checks, measure_torch},
       {"machine", "share of the matrix-product speed that a GPT-2 step reaches", 30, no_checks, measure_machine},
       {"memory", "peak memory of training GPT-2 small, relative to LibTorch's AdamW", 60, no_checks, measure_memory},

@@ -80,6 +80,7 @@ void check_loss(Session& session);
 void measure_loss(Session& session);
 void check_step(Session& session);
 void measure_step(Session& session);
+void measure_shapes(Session& session);
 void measure_torch(Session& session);
 void measure_machine(Session& session);
 void measure_memory(Session& session);

@@ -27,11 +27,14 @@ void add_to_factor(const Tensor& factor, const Tensor& matrix, double decay, dou
 }
 
 Basis next_basis(const Tensor& factor, const Tensor& old) {
+  constexpr std::int64_t complete_limit = 1024;
+  const auto orthonormal = [](const Tensor& matrix) { return std::get<0>(at::linalg_qr(matrix)).contiguous(); };
   if (!is_finite(factor)) return {};
+  if (!old.defined() && factor.size(0) > complete_limit) return {orthonormal(factor), {}};
   if (!old.defined()) return {std::get<1>(at::linalg_eigh(factor)).flip({1}).contiguous(), {}};
   const Tensor product = torch::mm(factor, old);
   const Tensor order = (old * product).sum(0).argsort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
-  return {std::get<0>(at::linalg_qr(product.index_select(1, order))).contiguous(), order};
+  return {orthonormal(product.index_select(1, order)), order};
 }
 
 }  // namespace lehi::ops
