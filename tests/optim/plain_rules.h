@@ -35,6 +35,18 @@ struct PlainRefresh {
   std::int64_t covers = 0;
 };
 
+/// The refreshes 1, 2, 4, ... below `every`, then its multiples, one after the other; each covers the steps up to the
+/// next.
+inline PlainRefresh plain_doubling_refresh(std::int64_t every, std::int64_t step) {
+  std::int64_t at = 1;
+  while (at <= step) {
+    const std::int64_t next = at < every ? std::min(2 * at, every) : at + every;
+    if (at == step) return {true, false, next - at};
+    at = next;
+  }
+  return {};
+}
+
 /// As recipe.h says it, by counting the refreshes from the first step on.
 inline PlainRefresh plain_refresh(const Recipe& recipe, std::int64_t step) {
   const Schedule& schedule = recipe.schedule;
@@ -46,6 +58,7 @@ inline PlainRefresh plain_refresh(const Recipe& recipe, std::int64_t step) {
     if (k == step && due) refresh = {true, schedule.alternate && before % 2 == 1, dense ? 1 : schedule.every};
     before += due ? 1 : 0;
   }
+  if (schedule.doubling) refresh = plain_doubling_refresh(schedule.every, step);
   if (recipe.probe == Probe::gradient) refresh.use_gradient = true;
   if (recipe.mix != Mix::none && !refresh.due) refresh = {true, true, 1};
   return refresh;
@@ -53,7 +66,7 @@ inline PlainRefresh plain_refresh(const Recipe& recipe, std::int64_t step) {
 
 /// What a step feeds: f = s^2, g^2 or a mix, or nothing.
 inline std::optional<double> plain_feed(const Recipe& recipe, const PlainRefresh& refresh, double g, double s) {
-  if (recipe.rule == Rule::sgd || !refresh.due) return std::nullopt;
+  if (recipe.rule == Rule::sgd || recipe.rule == Rule::lion || !refresh.due) return std::nullopt;
   if (refresh.use_gradient) return g * g;
   if (recipe.mix == Mix::sum) return s * s + g * g;
   if (recipe.mix == Mix::max) return std::max(s * s, g * g);
@@ -176,6 +189,16 @@ inline void plain_step(const Recipe& recipe, const GroupOptions& o, const PlainR
         step = quotient;
         step_size = std::abs(quotient);
       }
+      break;
+    }
+    case Rule::lion: {
+      const double direction = o.beta1 * x.m + (1.0 - o.beta1) * g;
+      const double direction_size = o.beta1 * x.m_size + (1.0 - o.beta1) * std::abs(g);
+      step = static_cast<double>(direction > 0.0) - static_cast<double>(direction < 0.0);
+      // Where the two cancel, rounding decides the sign, and nothing can be expected of the weight.
+      const bool cancelled = direction_size > 0.0 && std::abs(direction) <= 1e-5 * direction_size;
+      step_size = cancelled ? 1e12 : std::abs(step);
+      remember(o.beta2, 1.0 - o.beta2, g);
       break;
     }
   }

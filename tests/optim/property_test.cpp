@@ -13,7 +13,7 @@ namespace {
 using torch::Tensor;
 
 const std::vector<Rule> every_rule = {Rule::adam, Rule::adam_simplified, Rule::nadam, Rule::radam, Rule::sophia,
-                                      Rule::sgd,  Rule::rmsprop};
+                                      Rule::sgd,  Rule::rmsprop,         Rule::lion};
 const std::vector<Accumulator> every_accumulator = {Accumulator::ema, Accumulator::running_sum, Accumulator::ema_max,
                                                     Accumulator::ema_per_refresh, Accumulator::plain_sum};
 
@@ -24,6 +24,11 @@ Recipe draw_recipe() {
   recipe.probe = draw_one("probe", std::vector{Probe::gradient, Probe::diagonal});
   recipe.mix = draw_one("mix", std::vector{Mix::none, Mix::sum, Mix::max});
   recipe.schedule.every = draw("every", 1, 3);
+  recipe.schedule.doubling = draw("doubling", 0, 3) == 3;
+  if (recipe.schedule.doubling) {
+    recipe.schedule.every = draw("every, doubling", 1, 6);
+    return recipe;
+  }
   recipe.schedule.dense = draw("dense", 0, 2);
   recipe.schedule.alternate = draw("alternate", 0, 1) == 1;
   return recipe;
@@ -190,7 +195,7 @@ TEST(OptimizerProperties, NoEntriesMakeAStepThatIsNotFinite) { expect_always(600
 // Parameters in any order, in any groups, empty ones among them, some without a gradient: each takes the steps that it
 // takes alone, to the bit.
 std::string order_property() {
-  const auto options = lively_presets()[static_cast<std::size_t>(draw("preset", 0, 12))];
+  const auto options = lively_presets()[static_cast<std::size_t>(draw("preset", 0, 13))];
   const auto dtype = draw_one("dtype", std::vector{torch::kFloat64, torch::kFloat32, torch::kBFloat16});
   const std::int64_t count = draw("parameters", 1, 5);
   torch::manual_seed(static_cast<std::uint64_t>(draw("seed", 0, 1000000)));
