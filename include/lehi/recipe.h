@@ -1,6 +1,6 @@
 // What makes one optimizer differ from another, without LibTorch: the recipe (probe, schedule, accumulator, mix, rule,
-// decay, scale, shape) and the numbers of its equations. A named optimizer is a recipe with default numbers; a new idea is a
-// new value of one part.
+// decay, scale, shape) and the numbers of its equations. A named optimizer is a recipe with default numbers; a new idea
+// is a new value of one part.
 #pragma once
 
 #include <cstdint>

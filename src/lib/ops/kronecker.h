@@ -19,9 +19,9 @@ struct Basis {
   torch::Tensor order;    ///< the old vectors by falling eigenvalue; undefined where there were none
 };
 
-/// The eigenbasis of a factor, by falling eigenvalue: one step of orthogonal iteration from the old basis, whose vectors
-/// are sorted, multiplied by the factor and made orthonormal (QR). Without an old basis it comes from a complete
-/// decomposition, or, where that would take many seconds (sides above 1,024), from orthogonal iteration, too.
+/// The eigenbasis of a factor, by falling eigenvalue: one step of orthogonal iteration from the old basis, whose
+/// vectors are sorted, multiplied by the factor and made orthonormal (QR). Without an old basis it comes from a
+/// complete decomposition, or, where that would take many seconds (sides above 1,024), from orthogonal iteration, too.
 Basis next_basis(const torch::Tensor& factor, const torch::Tensor& old);
 
 }  // namespace lehi::ops

@@ -21,7 +21,8 @@ std::string Optimizer::describe() const {
   if (recipe.probe != Probe::gradient) text += fmt::format(", {} scale", name(recipe.scale));
   if (recipe.shape != Shape::diagonal) text += fmt::format(", {} shape", name(recipe.shape));
   if (recipe.shape == Shape::kronecker) {
-    text += fmt::format(" ({} sides, factors from the {})", name(recipe.kronecker.sides), name(recipe.kronecker.factors));
+    text +=
+        fmt::format(" ({} sides, factors from the {})", name(recipe.kronecker.sides), name(recipe.kronecker.factors));
   }
   text += fmt::format("; lr {}", group.lr);
   if (recipe.rule == Rule::sgd) {

@@ -31,8 +31,9 @@ torch::TensorOptions state_options(const Tensor& parameter) {
       .device(parameter.device());
 }
 
-Tensor as_matrix(const Tensor& like_parameter, const ParameterState& state) {
-  return like_parameter.to(state.m.defined() ? state.m.scalar_type() : torch::kFloat32)
+// In the precision of the state.
+Tensor as_matrix(const Tensor& like_parameter) {
+  return like_parameter.to(torch::promote_types(like_parameter.scalar_type(), torch::kFloat32))
       .reshape({like_parameter.size(0), -1});
 }
 
@@ -54,12 +55,11 @@ void add_change(const Tensor& parameter, double decay, const Tensor& change) {
   }
 }
 
-Tensor with_coupled_decay(const MatrixStep& step, const Tensor& parameter, const Tensor& g,
-                          const ParameterState& state) {
-  Tensor matrix = as_matrix(g, state);
+Tensor with_coupled_decay(const MatrixStep& step, const Tensor& parameter, const Tensor& g) {
+  Tensor matrix = as_matrix(g);
   if (step.factors.g != 1.0) matrix = matrix * step.factors.g;
   if (step.recipe.decay == Decay::coupled && step.numbers.weight_decay != 0.0) {
-    matrix = matrix.add(as_matrix(parameter.detach(), state), step.numbers.weight_decay);
+    matrix = matrix.add(as_matrix(parameter.detach()), step.numbers.weight_decay);
   }
   return matrix;
 }
@@ -98,7 +98,8 @@ void renew_bases(ParameterState& state) {
 
 void update_factors(const MatrixStep& step, const Tensor& matrix, double factor, ParameterState& state) {
   add_factors(step, matrix, factor, state);
-  if (step.plan.bases) renew_bases(state);
+  // A matrix that has its first gradient between two new bases would wait for the next ones.
+  if (step.plan.bases || !has_bases(state)) renew_bases(state);
 }
 
 void update_in_bases(const MatrixStep& step, const Tensor& parameter, const Tensor& g, const Tensor& s,
@@ -125,9 +126,9 @@ void update_kronecker(const MatrixStep& step, const Tensor& parameter, const Ten
                       ParameterState& state) {
   const FactorSource source = step.recipe.kronecker.factors;
   const bool from_gradient = source == FactorSource::gradient;
-  const Tensor gradient = with_coupled_decay(step, parameter, g, state);
+  const Tensor gradient = with_coupled_decay(step, parameter, g);
   Tensor probe;
-  if (step.plan.second_backward()) probe = s.defined() ? as_matrix(s, state) : torch::zeros_like(gradient);
+  if (step.plan.second_backward()) probe = s.defined() ? as_matrix(s) : torch::zeros_like(gradient);
   if (step.plan.factors && !from_gradient) {
     const bool random = source == FactorSource::random;
     update_factors(step, random ? random_like(probe, step.random_factors) : probe, step.factors.s, state);
@@ -142,7 +143,7 @@ void update_kronecker(const MatrixStep& step, const Tensor& parameter, const Ten
 void update_orthogonal(const MatrixStep& step, const Tensor& parameter, const Tensor& g, ParameterState& state) {
   count_step(step.recipe, step.numbers, step.plan, state);
   const Hyperparameters& numbers = step.numbers;
-  const Tensor gradient = with_coupled_decay(step, parameter, g, state);
+  const Tensor gradient = with_coupled_decay(step, parameter, g);
   const Tensor m = moment_matrix(state.m);
   m.lerp_(gradient, 1.0 - numbers.momentum);
   const Tensor direction = numbers.nesterov ? gradient.lerp(m, numbers.momentum) : m;
@@ -156,9 +157,8 @@ void update_orthogonal(const MatrixStep& step, const Tensor& parameter, const Te
 
 MatrixSize matrix_size(const Tensor& parameter) {
   if (parameter.dim() < 2 || parameter.numel() == 0) return {};
-  return {.rows = parameter.size(0),
-          .columns = parameter.numel() / parameter.size(0),
-          .convolution = parameter.dim() > 2};
+  return {
+      .rows = parameter.size(0), .columns = parameter.numel() / parameter.size(0), .convolution = parameter.dim() > 2};
 }
 
 void begin_matrix(const Recipe& recipe, const Hyperparameters& numbers, const Tensor& parameter,

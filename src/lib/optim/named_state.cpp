@@ -136,9 +136,9 @@ void gather_matrix_states(const OptimizerParts& parts, const Groups& groups, con
       matrices, [](std::size_t) { return counts; },
       [&](std::size_t index) {
         const ParameterState& state = *state_of(index);
-        return torch::tensor({static_cast<double>(state.step), static_cast<double>(state.steps_covered),
-                              state.momentum_product},
-                             torch::kFloat64);
+        return torch::tensor(
+            {static_cast<double>(state.step), static_cast<double>(state.steps_covered), state.momentum_product},
+            torch::kFloat64);
       });
   for (std::size_t i = 0; i < matrices.size() && parts.ranks->rank() == 0; ++i) {
     ParameterState& state = gathered[matrices[i]];
@@ -172,8 +172,8 @@ Tensor zero_entry(const Tensor& parameter, at::IntArrayRef sizes) {
 MatrixState take_matrix_state(Entries& entries, const std::string& name, const Tensor& parameter) {
   const std::int64_t value = entries.take_count(name + ".matrix");
   const MatrixSize size = matrix_size(parameter);
-  const bool possible = value == 0 || (value <= static_cast<std::int64_t>(MatrixState::orthogonal) && size.rows > 1 &&
-                                       size.columns > 1);
+  const bool possible =
+      value == 0 || (value <= static_cast<std::int64_t>(MatrixState::orthogonal) && size.rows > 1 && size.columns > 1);
   if (possible) return static_cast<MatrixState>(value);
   throw_invalid_argument("the optimizer's state has {} as '{}.matrix'; expected {}", value, name,
                          size.rows > 1 && size.columns > 1 ? "0 to 4" : "0, since the parameter is no matrix");

@@ -31,7 +31,10 @@ Options checked(Options options) {
 // From .grad(); value: the loss where a closure returned one. Averaged over the ranks.
 double apply_grad(Step step, const Tensor& value) {
   OptimizerParts& parts = step.parts;
-  step.loss = {.value = value.defined() ? value.detach().item<double>() : nan, .known = value.defined(), .count = 1.0, .counted = false};
+  step.loss = {.value = value.defined() ? value.detach().item<double>() : nan,
+               .known = value.defined(),
+               .count = 1.0,
+               .counted = false};
   const double ranks = parts.ranks->size();
   if (value.defined()) parts.ranks->sum({&step.loss.value});
   step.loss.value /= ranks;

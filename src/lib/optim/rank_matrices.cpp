@@ -10,9 +10,8 @@ using torch::Tensor;
 std::vector<int> matrix_owners(const std::vector<Tensor>& parameters, int ranks) {
   std::vector<std::size_t> order(parameters.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return parameters[a].numel() > parameters[b].numel();
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return parameters[a].numel() > parameters[b].numel(); });
   std::vector<int> owners(parameters.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     const int place = static_cast<int>(i % static_cast<std::size_t>(2 * ranks));

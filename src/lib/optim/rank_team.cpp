@@ -124,9 +124,8 @@ class SeveralRanks final : public RankTeam {
       return std::binary_search(matrices.begin(), matrices.end(), index);
     };
     const auto whole = [this](std::size_t index) { return in_memory_order(parameters_[index].detach()); };
-    sums_->gather(
-        [&](std::size_t index) { return is_matrix(index) ? Tensor() : own_part(parameters_[index], index); },
-        [&](std::size_t index) { return is_matrix(index) ? Tensor() : whole(index); });
+    sums_->gather([&](std::size_t index) { return is_matrix(index) ? Tensor() : own_part(parameters_[index], index); },
+                  [&](std::size_t index) { return is_matrix(index) ? Tensor() : whole(index); });
     auto dtype = torch::kFloat32;
     for (const std::size_t index : matrices) dtype = torch::promote_types(dtype, parameters_[index].scalar_type());
     gather_whole(
@@ -143,9 +142,10 @@ class SeveralRanks final : public RankTeam {
       const Tensor tensor = get(index);
       return tensor.defined() ? tensor.reshape({-1}) : tensor;
     };
-    gather_whole(*ranks_, owners_, matrices, torch::kFloat64, length, flat, [&](std::size_t index, const Tensor& values) {
-      if (ranks_->rank() == 0) gathered[index] = values.clone();
-    });
+    gather_whole(*ranks_, owners_, matrices, torch::kFloat64, length, flat,
+                 [&](std::size_t index, const Tensor& values) {
+                   if (ranks_->rank() == 0) gathered[index] = values.clone();
+                 });
     return collected(matrices, [&](std::size_t index) { return gathered[index]; });
   }
 

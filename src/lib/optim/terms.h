@@ -22,7 +22,7 @@ struct Factors {
 /// The loss of a step.
 struct LossValue {
   double value = 0.0;
-  bool known = true;   ///< false where gradients came from .grad() without a closure
+  bool known = true;    ///< false where gradients came from .grad() without a closure
   double count = 0.0;   ///< what the first term's mean divides by
   bool counted = true;  ///< false where gradients came from .grad(): the number of predictions is unknown
 };

@@ -61,8 +61,8 @@ MatrixState Updater::matrix_state(std::size_t index) const {
   if (recipe.shape == Shape::kronecker) {
     return matrix_state_of(turned_sides(recipe.kronecker, size, predictions, options.shapes.largest_side));
   }
-  const bool fits = std::min(size.rows, size.columns) > 1 &&
-                    std::max(size.rows, size.columns) <= options.shapes.largest_side;
+  const bool fits =
+      std::min(size.rows, size.columns) > 1 && std::max(size.rows, size.columns) <= options.shapes.largest_side;
   return fits ? MatrixState::orthogonal : MatrixState::diagonal;
 }
 

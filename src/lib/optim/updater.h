@@ -18,8 +18,8 @@ struct Updater {
   const ParameterTable& parameters;
   const RankTeam& ranks;
   StepPlan plan;
-  Factors factors;         ///< of g (clipping included) and s
-  double count = 1.0;      ///< B in Sophia-G
+  Factors factors;                                               ///< of g (clipping included) and s
+  double count = 1.0;                                            ///< B in Sophia-G
   double predictions = std::numeric_limits<double>::infinity();  ///< of a step, where they are known
   std::int64_t step = 1;
 
@@ -36,8 +36,8 @@ struct Updater {
   void update_diagonal(std::size_t index, const torch::Tensor& g, const torch::Tensor& s, ParameterState& state) const;
 };
 
-/// Zeros as a parameter's moments start: at least float32; in the parameter's memory order, but contiguous for a matrix;
-/// this rank's piece where the state is divided.
+/// Zeros as a parameter's moments start: at least float32; in the parameter's memory order, but contiguous for a
+/// matrix; this rank's piece where the state is divided.
 torch::Tensor zero_moment(const torch::Tensor& parameter, std::size_t index, MatrixState matrix, const RankTeam& ranks);
 
 /// The state of a parameter, or nullptr before its first step.

@@ -19,14 +19,15 @@ const NameTable<Accumulator>& accumulators() {
 }
 
 const NameTable<Mix>& mixes() {
-  static const NameTable<Mix> table = {{Mix::none, "none"}, {Mix::sum, "sum"}, {Mix::max, "max"}, {Mix::gradient, "gradient"}};
+  static const NameTable<Mix> table = {
+      {Mix::none, "none"}, {Mix::sum, "sum"}, {Mix::max, "max"}, {Mix::gradient, "gradient"}};
   return table;
 }
 
 const NameTable<Rule>& rules() {
-  static const NameTable<Rule> table = {{Rule::adam, "adam"},      {Rule::adam_simplified, "adam-simplified"},
-                                        {Rule::nadam, "nadam"},    {Rule::radam, "radam"},
-                                        {Rule::sophia, "sophia"},  {Rule::sgd, "sgd"},
+  static const NameTable<Rule> table = {{Rule::adam, "adam"},       {Rule::adam_simplified, "adam-simplified"},
+                                        {Rule::nadam, "nadam"},     {Rule::radam, "radam"},
+                                        {Rule::sophia, "sophia"},   {Rule::sgd, "sgd"},
                                         {Rule::rmsprop, "rmsprop"}, {Rule::lion, "lion"}};
   return table;
 }
