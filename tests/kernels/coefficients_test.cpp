@@ -109,16 +109,23 @@ TEST(ProbeFactor, IsOneOverNOrItsRootWithTheWeightLikewise) {
 
 TEST(RecipeString, NamesEveryPart) {
   EXPECT_EQ(to_string(recipe_of(Preset::lehi_gn)),
-            "probe=gauss-newton every=10 dense=200 alternate=no accumulator=ema mix=max rule=adam decay=decoupled "
-            "scale=mean");
+            "probe=gauss-newton every=10 dense=200 alternate=no doubling=no accumulator=ema mix=max rule=adam "
+            "decay=decoupled scale=mean shape=diagonal factors=probe sides=automatic cost=0.5 basis-every=1");
   for (const Preset preset : all_presets()) EXPECT_EQ(difference(to_string(recipe_of(preset)), recipe_of(preset)), "");
 }
 
 TEST(RecipeString, TheDifferenceNamesThePart) {
   const Recipe lehi = recipe_of(Preset::lehi);
   EXPECT_EQ(difference(to_string(recipe_of(Preset::lehibrid)), lehi), "alternate=yes there, alternate=no here");
-  EXPECT_EQ(difference(to_string(lehi) + " shape=kronecker", lehi),
-            "shape=kronecker there, which this version does not have");
+  EXPECT_EQ(difference(to_string(lehi) + " form=round", lehi), "form=round there, which this version does not have");
+  Recipe shaped = lehi;
+  shaped.shape = Shape::kronecker;
+  EXPECT_EQ(difference(to_string(shaped), lehi), "shape=kronecker there, shape=diagonal here");
+  EXPECT_EQ(difference("probe=imitation every=1 dense=0 alternate=no accumulator=running-sum mix=none "
+                       "rule=adam-simplified decay=decoupled scale=sqrt-n",
+                       lehi),
+            "")
+      << "as written before there were shapes";
   EXPECT_EQ(difference("", Recipe{}), "") << "a part that is missing takes its default";
   EXPECT_EQ(difference("", lehi), "accumulator=ema there, accumulator=running-sum here");
 }

@@ -1,4 +1,5 @@
-// What each step needs: which steps refresh, what with, how many steps a refresh covers, and the table of every preset.
+// What each step needs: which steps refresh, what with, how many steps a refresh covers, when factors and bases change,
+// and the table of every preset.
 #include "plan/plan.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +35,8 @@ Calendar calendar_of(const Recipe& recipe, std::int64_t first, std::int64_t step
     seen.refreshes += letter(plan.feed);
     seen.covers += plan.covers > 0 ? std::to_string(plan.covers) : ".";
     EXPECT_EQ(plan.refreshes(), plan.feed != Feed::nothing);
-    EXPECT_EQ(plan.second_backward(), std::string("p+m").find(letter(plan.feed)) != std::string::npos);
+    EXPECT_EQ(plan.squares_probe(), std::string("p+m").find(letter(plan.feed)) != std::string::npos);
+    EXPECT_EQ(plan.second_backward(), plan.squares_probe() || plan.probe_for_factors);
     EXPECT_EQ(plan.squares_gradient(), std::string("g+m").find(letter(plan.feed)) != std::string::npos);
   }
   return seen;
@@ -74,7 +76,27 @@ TEST(Schedule, AlternatingCountsRefreshesNotSteps) {
   EXPECT_EQ(calendar({.every = 3, .dense = 3, .alternate = true}, 10).refreshes, "pgpg..p..g");
 }
 
+TEST(Schedule, DoublingEndsAtTheSpacing) {
+  EXPECT_EQ(calendar({.every = 10, .doubling = true}, 31).refreshes, "pp.p...p.p.........p.........p.");
+  EXPECT_EQ(calendar({.every = 8, .doubling = true}, 17).refreshes, "pp.p...p.......p.");
+  EXPECT_EQ(calendar({.every = 8, .doubling = true}, 9).covers, "12.4...8.");
+  EXPECT_EQ(calendar({.every = 6, .doubling = true}, 13).covers, "12.2.6.....6.") << "4 covers 4 and 5, 6 to 11 is 6";
+  EXPECT_EQ(calendar({.every = 1, .doubling = true}, 5).refreshes, "ppppp");
+}
+
 TEST(Schedule, RefreshesCoverEveryStepOnce) {
+  for (std::int64_t every = 1; every <= 20; ++every) {
+    std::int64_t covered = 0;
+    for (std::int64_t step = 1; step <= 100; ++step) {
+      const Recipe recipe{.probe = Probe::imitation, .schedule = {.every = every, .doubling = true}};
+      const StepPlan plan = plan_step(recipe, step);
+      if (plan.refreshes()) {
+        EXPECT_EQ(covered, step - 1) << "doubling up to " << every;
+        covered += plan.covers;
+      }
+      EXPECT_GE(covered, step);
+    }
+  }
   for (std::int64_t every = 1; every <= 7; ++every) {
     for (std::int64_t dense = 0; dense <= 9; ++dense) {
       std::int64_t covered = 0;
@@ -120,6 +142,10 @@ TEST(Plan, OfEveryPresetIsItsTable) {
          "........."
          "10"
          "."}}},
+      {Preset::lion, {1, {"............", "111111111111"}}},  // keeps no v
+      {Preset::muon, {1, {"gggggggggggg", "111111111111"}}},
+      {Preset::soap, {1, {"gggggggggggg", "111111111111"}}},
+      {Preset::lehi_kron, {1, {"mmgmgggmgmgg", "111111111111"}}},
   };
   for (const Preset preset : all_presets()) {
     const Row& row = table.at(preset);
@@ -129,10 +155,61 @@ TEST(Plan, OfEveryPresetIsItsTable) {
   }
 }
 
+// "B" new factors and bases, "f" new factors only, "." none.
+std::string factors_of(const Recipe& recipe, std::int64_t steps) {
+  std::string seen;
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    const StepPlan plan = plan_step(recipe, step);
+    EXPECT_LE(plan.bases, plan.factors);
+    EXPECT_LE(plan.probe_for_factors, plan.factors);
+    seen += plan.bases ? 'B' : plan.factors ? 'f' : '.';
+  }
+  return seen;
+}
+
+TEST(Plan, OfFactorsAndBases) {
+  for (const Preset preset : all_presets()) {
+    const Recipe recipe = recipe_of(preset);
+    std::string expected(22, '.');
+    if (preset == Preset::soap) expected = "BfffffffffBfffffffffBf";
+    if (preset == Preset::lehi_kron) expected = "BB.B...B.B.........B..";
+    EXPECT_EQ(factors_of(recipe, 22), expected) << name(preset);
+  }
+}
+
+TEST(Plan, TheProbeIsPulledBackForFactorsAlone) {
+  Recipe recipe{.probe = Probe::gauss_newton, .schedule = {.every = 3}, .shape = Shape::kronecker};
+  const auto backward_passes = [&] {
+    std::string seen;
+    for (std::int64_t step = 1; step <= 7; ++step) seen += plan_step(recipe, step).second_backward() ? '2' : '1';
+    return seen;
+  };
+  recipe.mix = Mix::gradient;
+  EXPECT_EQ(calendar_of(recipe, 1, 7).refreshes, "ggggggg") << "v is made from g";
+  EXPECT_EQ(calendar_of(recipe, 1, 7).covers, "1111111");
+  EXPECT_EQ(backward_passes(), "2112112");
+  EXPECT_EQ(factors_of(recipe, 7), "B..B..B");
+  recipe.schedule.alternate = true;  // there is no probe at steps 4, 10, ...
+  EXPECT_EQ(backward_passes(), "2111112");
+  EXPECT_EQ(factors_of(recipe, 7), "B.....B");
+  recipe.kronecker.factors = FactorSource::gradient;  // but there is a gradient
+  EXPECT_EQ(factors_of(recipe, 7), "B..B..B");
+  EXPECT_EQ(backward_passes(), "1111111");
+  recipe.rule = Rule::lion;  // no v
+  recipe.kronecker.factors = FactorSource::probe;
+  recipe.schedule.alternate = false;
+  EXPECT_EQ(calendar_of(recipe, 1, 7).refreshes, ".......");
+  EXPECT_EQ(backward_passes(), "2112112");
+}
+
 TEST(Plan, WithAMixTheGradientEntersBetweenRefreshes) {
   Recipe recipe{.probe = Probe::gauss_newton, .schedule = {.every = 3, .dense = 0}, .mix = Mix::sum};
   EXPECT_EQ(calendar_of(recipe, 1, 7).refreshes, "+gg+gg+");
   EXPECT_EQ(calendar_of(recipe, 1, 7).covers, "3113113");
+  recipe.shape = Shape::kronecker;
+  EXPECT_EQ(calendar_of(recipe, 1, 7).refreshes, "+gg+gg+");
+  EXPECT_EQ(calendar_of(recipe, 1, 7).covers, "1111111");
+  recipe.shape = Shape::diagonal;
   recipe.mix = Mix::max;
   EXPECT_EQ(calendar_of(recipe, 1, 7).refreshes, "mggmggm");
   recipe.schedule.alternate = true;

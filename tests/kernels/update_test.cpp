@@ -62,6 +62,52 @@ TEST(UpdateByHand, EveryForm) {
   EXPECT_EQ(quotient.w, decayed - 0.125 * quotient.m);
 }
 
+TEST(UpdateByHand, TheSignFormReadsMBeforeItChanges) {
+  // 1.5 m + 0.25 g = 1.5 + 0.5 > 0, whatever the feed; v is left alone.
+  for (const Feed feed : {Feed::nothing, Feed::gradient, Feed::probe}) {
+    const Weight x = updated(Form::sign, feed, true, /*with_max=*/true);
+    EXPECT_EQ(x.w, decayed - 0.125);
+    EXPECT_EQ(x.m, 0.5 + 0.25 * g);
+    EXPECT_EQ(x.v, 3.0);
+    EXPECT_EQ(x.v_max, 3.2);
+  }
+  EXPECT_EQ(updated(Form::sign, Feed::nothing, /*with_m=*/false).w, decayed - 0.125);
+}
+
+// Lion as its authors write it, a weight at a time: c = b1 m + (1-b1) g; w -= lr (sign(c) + wd w); m = b2 m + (1-b2) g.
+TEST(UpdateByHand, LionFollowsAPlainLoop) {
+  constexpr double b1 = 0.9;
+  constexpr double b2 = 0.99;
+  constexpr double lr = 0.01;
+  constexpr double wd = 0.1;
+  constexpr std::size_t size = 103;
+  std::vector<double> w(size), expected_w(size), moment(size), expected_m(size), gradient(size);
+  for (std::size_t i = 0; i < size; ++i) w[i] = expected_w[i] = std::sin(static_cast<double>(i));
+  for (int step = 1; step <= 20; ++step) {
+    for (std::size_t i = 0; i < size; ++i) {
+      gradient[i] = i == 5 ? 0.0 : std::cos(static_cast<double>(i) * step + 0.3);
+      const double c = b1 * expected_m[i] + (1 - b1) * gradient[i];
+      const double sign = c > 0 ? 1.0 : c < 0 ? -1.0 : 0.0;
+      expected_w[i] -= lr * (sign + wd * expected_w[i]);
+      expected_m[i] = b2 * expected_m[i] + (1 - b2) * gradient[i];
+    }
+    update({w.data(), gradient.data(), nullptr, moment.data(), nullptr, nullptr, static_cast<std::int64_t>(size)},
+           {.form = Form::sign,
+            .v_scale = b1,
+            .m_decay = b2,
+            .m_gain = 1 - b2,
+            .m_rate = lr,
+            .g_rate = 1 - b1,
+            .w_decay = 1 - lr * wd});
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    EXPECT_NEAR(w[i], expected_w[i], 1e-14) << i;  // 20 roundings of numbers near 1
+    EXPECT_NEAR(moment[i], expected_m[i], 1e-15) << i;
+  }
+  EXPECT_EQ(moment[5], 0.0);
+  EXPECT_NEAR(w[5], std::sin(5.0) * std::pow(1 - lr * wd, 20), 1e-14) << "no gradient: decay alone";
+}
+
 TEST(UpdateByHand, WithoutMomentum) {
   const Weight x = updated(Form::scaled, Feed::gradient, /*with_m=*/false);
   EXPECT_EQ(x.w, decayed - 0.25 * g / (1.5 * std::sqrt(2.5) + eps));

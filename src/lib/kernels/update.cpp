@@ -80,7 +80,10 @@ LEHI_CLONES void sweep(const UpdateArrays<T>& a, const Scalars<T>& c, std::int64
     }
     if constexpr (form == Form::linear) step = c.m_rate * m + c.g_rate * g;
     if constexpr (form == Form::quotient) step = c.m_rate * m;
-    if constexpr (form == Form::sign) step = c.m_rate * (T(direction > T(0)) - T(direction < T(0)));
+    if constexpr (form == Form::sign) {
+      const T sign = T(direction > T(0)) - T(direction < T(0));
+      step = c.m_rate * (std::isnan(direction) ? direction : sign);
+    }
     a.w[i] = c.w_decay * a.w[i] - step;
   }
 }

@@ -40,8 +40,10 @@ Tensor step_of(const UpdateCoefficients& c, const Tensor& g, const Tensor& m, co
       return m.defined() ? c.m_rate * m + c.g_rate * g : c.g_rate * g;
     case Form::quotient:
       return c.m_rate * m;
-    case Form::sign:
-      return c.m_rate * (c.v_scale * m + c.g_rate * g).sign();
+    case Form::sign: {
+      const Tensor direction = m.defined() ? c.v_scale * m + c.g_rate * g : c.g_rate * g;
+      return c.m_rate * torch::where(direction.isnan(), direction, direction.sign());  // sign(NaN) is 0
+    }
   }
   TORCH_INTERNAL_ASSERT(false, "unknown form");
 }
