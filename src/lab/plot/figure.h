@@ -21,6 +21,7 @@ struct Axis {
   bool log = false;
   std::optional<double> low;
   std::optional<double> high;
+  std::vector<std::string> names = {};  ///< of the positions 0, 1, 2, ..., which are then the ticks
 };
 
 enum class Dash : std::uint8_t { solid, dashed, dotted };

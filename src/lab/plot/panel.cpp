@@ -26,8 +26,17 @@ double widest(const Ticks& ticks) {
   return width;
 }
 
+Ticks named_ticks(const std::vector<std::string>& names) {
+  Ticks ticks;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    ticks.major.push_back({.value = static_cast<double>(i), .label = names[i], .superscript = ""});
+  }
+  return ticks;
+}
+
 // As many ticks as fit side by side with a gap between their labels.
 Ticks fitting_ticks(const Axis& axis, const Range& range, double width) {
+  if (!axis.names.empty()) return named_ticks(axis.names);
   int wanted = std::max(2, static_cast<int>(width / 32));
   for (;; --wanted) {
     auto ticks = make_ticks(axis.log, range.low, range.high, wanted);
@@ -174,7 +183,8 @@ PreparedPanel prepare_panel(const Panel& panel, double width, double height) {
   PreparedPanel prepared{.panel = panel, .ranges = ranges_of(panel)};
   prepared.x = fitting_ticks(panel.x, prepared.ranges.x, width);
   const int wanted = std::max(2, static_cast<int>(height / 22));
-  prepared.y = make_ticks(panel.y.log, prepared.ranges.y.low, prepared.ranges.y.high, wanted);
+  prepared.y = panel.y.names.empty() ? make_ticks(panel.y.log, prepared.ranges.y.low, prepared.ranges.y.high, wanted)
+                                     : named_ticks(panel.y.names);
   return prepared;
 }
 

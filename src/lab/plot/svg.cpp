@@ -127,17 +127,25 @@ std::string draw_legend_row(const std::vector<LegendEntry>& row, double page_wid
   return svg;
 }
 
-// The largest margins of all panels; using them for each panel aligns the frames in rows and columns.
-Margins common_margins(const std::vector<PreparedPanel>& panels) {
-  Margins largest;
-  for (const auto& panel : panels) {
-    const auto margins = margins_of(panel);
-    largest.left = std::max(largest.left, margins.left);
-    largest.top = std::max(largest.top, margins.top);
-    largest.right = std::max(largest.right, margins.right);
-    largest.bottom = std::max(largest.bottom, margins.bottom);
+// The margins of each column: its widest at the sides, the highest of all panels above and below. So the frames are
+// aligned in rows and columns.
+std::vector<Margins> column_margins(const std::vector<PreparedPanel>& panels, std::size_t columns) {
+  std::vector<Margins> all(columns);
+  double top = 0.0;
+  double bottom = 0.0;
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    const auto margins = margins_of(panels[i]);
+    auto& column = all[i % columns];
+    column.left = std::max(column.left, margins.left);
+    column.right = std::max(column.right, margins.right);
+    top = std::max(top, margins.top);
+    bottom = std::max(bottom, margins.bottom);
   }
-  return largest;
+  for (auto& column : all) {
+    column.top = top;
+    column.bottom = bottom;
+  }
+  return all;
 }
 
 std::string head(const Figure& figure, double width, double height) {
@@ -165,11 +173,11 @@ std::string to_svg(const Figure& figure) {
   const auto columns =
       std::clamp<std::size_t>(static_cast<std::size_t>(figure.columns), 1, std::max<std::size_t>(1, panels.size()));
   const auto rows = (panels.size() + columns - 1) / columns;
-  const auto margins = common_margins(panels);
-  const double cell_width = margins.left + figure.panel_width + margins.right;
-  const double cell_height = margins.top + figure.panel_height + margins.bottom;
-  const double width = std::max(2 * page_margin + static_cast<double>(columns) * cell_width,
-                                2 * page_margin + text_width(figure.title, figure_title_size));
+  const auto margins = column_margins(panels, columns);
+  const double cell_height = margins.front().top + figure.panel_height + margins.front().bottom;
+  double panels_width = 0.0;
+  for (const auto& column : margins) panels_width += column.left + figure.panel_width + column.right;
+  const double width = 2 * page_margin + std::max(panels_width, text_width(figure.title, figure_title_size));
   const auto legend = figure.legend ? legend_rows(legend_entries(figure), width - 2 * page_margin)
                                     : std::vector<std::vector<LegendEntry>>();
   std::string body;
@@ -184,13 +192,17 @@ std::string to_svg(const Figure& figure) {
     top += legend_row;
   }
   if (!legend.empty()) top += 3.0;
+  double left = page_margin;
   for (std::size_t i = 0; i < panels.size(); ++i) {
-    const std::size_t row = i / columns;
+    const auto row = i / columns;
+    const auto& column = margins[i % columns];
+    if (i % columns == 0) left = page_margin;
     Box frame;
-    frame.left = page_margin + static_cast<double>(i - row * columns) * cell_width + margins.left;
-    frame.top = top + static_cast<double>(row) * cell_height + margins.top;
+    frame.left = left + column.left;
+    frame.top = top + static_cast<double>(row) * cell_height + column.top;
     frame.right = frame.left + figure.panel_width;
     frame.bottom = frame.top + figure.panel_height;
+    left = frame.right + column.right;
     body += draw_panel(panels[i], frame);
   }
   const double height = top + static_cast<double>(rows) * cell_height + page_margin;

@@ -60,6 +60,9 @@ std::string one_line(std::string text) {
 }
 
 struct MarkdownWriter {
+  std::string operator()(const Picture& picture) const {
+    return fmt::format("![{}]({})\n", markdown_escaped(picture.text), one_line(picture.file));
+  }
   std::string operator()(const Heading& heading) const {
     return fmt::format("{} {}\n", std::string(static_cast<std::size_t>(heading.level), '#'),
                        markdown_escaped(heading.text));
@@ -99,6 +102,9 @@ struct MarkdownWriter {
 };
 
 struct TextWriter {
+  std::string operator()(const Picture& picture) const {
+    return fmt::format("{}: {}\n", one_line(picture.text), one_line(picture.file));
+  }
   std::string operator()(const Heading& heading) const {
     return fmt::format("{}\n{}\n", one_line(heading.text),
                        std::string(display_width(heading.text), heading.level == 1 ? '=' : '-'));

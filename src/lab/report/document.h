@@ -1,4 +1,5 @@
-// A report as data (headings, paragraphs, commands, lists, tables) and its writers: Markdown, LaTeX, plain text.
+// A report as data (headings, paragraphs, commands, lists, tables, pictures) and its writers: Markdown, LaTeX, plain
+// text.
 #pragma once
 
 #include <string>
@@ -31,7 +32,13 @@ struct Table {
   std::vector<std::string> left = {};  ///< headers of columns that are never right-aligned
 };
 
-using Block = std::variant<Heading, Paragraph, Commands, List, Table>;
+/// A picture in a file of its own. LaTeX and plain text name the file only.
+struct Picture {
+  std::string file;  ///< relative to the document; no white space or brackets
+  std::string text;  ///< shown where the picture can't be
+};
+
+using Block = std::variant<Heading, Paragraph, Commands, List, Table, Picture>;
 using Document = std::vector<Block>;
 
 /// GitHub's Markdown. All strings are escaped: none can become markup or HTML.

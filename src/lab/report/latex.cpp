@@ -39,6 +39,9 @@ std::string latex_cell(const std::string& text) {
 }
 
 struct LatexWriter {
+  std::string operator()(const Picture& picture) const {
+    return fmt::format("{}: {}\n", latex_escaped(picture.text), latex_escaped(picture.file));
+  }
   std::string operator()(const Heading& heading) const {
     const auto* command = heading.level == 1 ? "section" : heading.level == 2 ? "subsection" : "subsubsection";
     return fmt::format("\\{}*{{{}}}\n", command, latex_escaped(heading.text));

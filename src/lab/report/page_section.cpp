@@ -43,6 +43,9 @@ struct BlockJson {
   ordered_json operator()(const Table& table) const {
     return {{"type", "table"}, {"rows", table.rows}, {"left", table.left}};
   }
+  ordered_json operator()(const Picture& picture) const {
+    return {{"type", "paragraph"}, {"text", fmt::format("{}: {}", picture.text, picture.file)}};
+  }
 };
 
 ordered_json blocks_json(const Document& document) {
