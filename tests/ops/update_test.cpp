@@ -49,7 +49,7 @@ UpdateCoefficients some_coefficients(Form form, Feed feed) {
           .eps = 1e-3};
 }
 
-constexpr auto forms = {Form::scaled, Form::root_sum, Form::clipped, Form::linear, Form::quotient};
+constexpr auto forms = {Form::scaled, Form::root_sum, Form::clipped, Form::linear, Form::quotient, Form::sign};
 constexpr auto feeds = {Feed::nothing, Feed::gradient, Feed::probe, Feed::probe_plus_gradient, Feed::larger};
 
 // The two paths round in a different order: a few units in the last place of each dtype.

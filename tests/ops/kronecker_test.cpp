@@ -1,0 +1,144 @@
+// Turning into bases and back, factors, and the next basis against a complete decomposition.
+#include "ops/kronecker.h"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "support/support.h"
+
+namespace lehi::ops {
+namespace {
+
+using lehi::testing::relative_difference;
+using torch::Tensor;
+
+Tensor random_matrix(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
+  torch::manual_seed(seed);
+  return torch::randn({rows, columns}, torch::kFloat64);
+}
+
+Tensor random_basis(std::int64_t side, std::uint64_t seed) {
+  return std::get<0>(at::linalg_qr(random_matrix(side, side, seed))).contiguous();
+}
+
+/// Q diag(values) Q^T.
+Tensor with_spectrum(const Tensor& basis, const std::vector<double>& values) {
+  return basis.matmul(torch::diag(torch::tensor(values, torch::kFloat64))).matmul(basis.t());
+}
+
+double distance_from_identity(const Tensor& matrix) {
+  return (matrix - torch::eye(matrix.size(0), matrix.options())).abs().max().item<double>();
+}
+
+/// How far the columns of two bases are apart, whatever their signs.
+double angle(const Tensor& a, const Tensor& b) { return distance_from_identity(a.t().matmul(b).abs()); }
+
+TEST(Kronecker, TurningIsTwoProductsAndBackIsTheInverse) {
+  const Tensor x = random_matrix(3, 5, 1);
+  const Tensor left = random_basis(3, 2);
+  const Tensor right = random_basis(5, 3);
+  const Tensor none;
+  for (const Tensor& l : {left, none}) {
+    for (const Tensor& r : {right, none}) {
+      Tensor expected = torch::zeros({3, 5}, torch::kFloat64);
+      for (int i = 0; i < 3; ++i) {
+        for (int j = 0; j < 5; ++j) {
+          double sum = 0.0;
+          for (int a = 0; a < 3; ++a) {
+            for (int b = 0; b < 5; ++b) {
+              const double of_left = l.defined() ? l[a][i].item<double>() : double(a == i);
+              const double of_right = r.defined() ? r[b][j].item<double>() : double(b == j);
+              sum += of_left * x[a][b].item<double>() * of_right;
+            }
+          }
+          expected[i][j] = sum;
+        }
+      }
+      const Tensor turned = turn(x, l, r);
+      EXPECT_LE(relative_difference(turned, expected), 1e-14);
+      EXPECT_LE(relative_difference(turn_back(turned, l, r), x), 1e-14);
+    }
+  }
+}
+
+TEST(Kronecker, AFactorTakesTheProductWithTheTransposed) {
+  const Tensor x = random_matrix(3, 5, 4);
+  const Tensor old = random_matrix(3, 3, 5);
+  const Tensor factor = old.clone();
+  add_to_factor(factor, x, 0.75, 0.5);
+  Tensor expected = torch::zeros({3, 3}, torch::kFloat64);
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) expected[i][j] = 0.75 * old[i][j] + 0.5 * (x[i] * x[j]).sum();
+  }
+  EXPECT_LE(relative_difference(factor, expected), 1e-15);
+  const Tensor right = torch::zeros({5, 5}, torch::kFloat64);
+  add_to_factor(right, x.t(), 0.0, 1.0);
+  EXPECT_LE(relative_difference(right, x.t().matmul(x)), 1e-15);
+}
+
+TEST(Kronecker, TheFirstBasisHasTheEigenvectorsByFallingEigenvalue) {
+  const Tensor truth = random_basis(5, 6);
+  const Tensor factor = with_spectrum(truth, {9.0, 5.0, 2.0, 0.5, 0.0});
+  const Basis basis = next_basis(factor, {});
+  EXPECT_FALSE(basis.order.defined());
+  EXPECT_LE(distance_from_identity(basis.vectors.t().matmul(basis.vectors)), 1e-14);
+  EXPECT_LE(angle(basis.vectors, truth), 1e-13);
+}
+
+// The slowest vector converges like (2/3)^n: after 80 iterations 1e-14.
+TEST(Kronecker, IterationsConvergeToTheEigenvectors) {
+  const Tensor truth = random_basis(5, 7);
+  const Tensor factor = with_spectrum(truth, {9.0, 6.0, 3.0, 2.0, 1.0});
+  Basis basis{.vectors = random_basis(5, 8)};
+  double previous = angle(basis.vectors, truth);
+  ASSERT_GT(previous, 0.1);
+  for (int i = 0; i < 80; ++i) basis = next_basis(factor, basis.vectors);
+  EXPECT_LE(distance_from_identity(basis.vectors.t().matmul(basis.vectors)), 1e-14);
+  EXPECT_LE(angle(basis.vectors, truth), 1e-12);
+  EXPECT_TRUE(torch::equal(basis.order, torch::arange(5))) << "once sorted, it stays so";
+}
+
+TEST(Kronecker, OneIterationIsTheQrOfTheProductInFallingOrder) {
+  const Tensor factor = with_spectrum(random_basis(4, 9), {4.0, 3.0, 2.0, 1.0});
+  const Tensor old = random_basis(4, 10);
+  const Basis basis = next_basis(factor, old);
+  const Tensor estimates = torch::diagonal(old.t().matmul(factor).matmul(old));
+  const Tensor sorted = estimates.index_select(0, basis.order);
+  for (int i = 0; i + 1 < 4; ++i) EXPECT_GE(sorted[i].item<double>(), sorted[i + 1].item<double>());
+  // QR: the first k columns span those of the product, in order; so vectors^T product is upper triangular.
+  const Tensor product = factor.matmul(old).index_select(1, basis.order);
+  EXPECT_LE(torch::tril(basis.vectors.t().matmul(product), -1).abs().max().item<double>(), 1e-14);
+  EXPECT_LE(distance_from_identity(basis.vectors.t().matmul(basis.vectors)), 1e-14);
+}
+
+TEST(Kronecker, VectorsInRisingOrderAreSortedAtOnce) {
+  const Tensor truth = random_basis(3, 11);
+  const Tensor factor = with_spectrum(truth, {3.0, 2.0, 1.0});
+  const Basis basis = next_basis(factor, truth.flip({1}).contiguous());
+  EXPECT_TRUE(torch::equal(basis.order, torch::tensor({2, 1, 0})));
+  EXPECT_LE(angle(basis.vectors, truth), 1e-14);
+}
+
+// Above 1,024 the first basis is one iteration from the identity.
+TEST(Kronecker, TheFirstBasisOfALargeFactorIsItsQr) {
+  torch::manual_seed(12);
+  const Tensor x = torch::randn({1025, 8});
+  const Tensor factor = x.matmul(x.t()) + torch::eye(1025);
+  const Basis basis = next_basis(factor, {});
+  EXPECT_FALSE(basis.order.defined());
+  EXPECT_LE(distance_from_identity(basis.vectors.t().matmul(basis.vectors)), 1e-5);
+  const Tensor r = basis.vectors.t().matmul(factor);
+  EXPECT_LE(torch::tril(r, -1).norm().item<double>(), 1e-5 * r.norm().item<double>());
+}
+
+TEST(Kronecker, AFactorThatIsNotFiniteHasNoBasis) {
+  Tensor factor = torch::eye(3, torch::kFloat64);
+  factor[1][2] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(next_basis(factor, {}).vectors.defined());
+  EXPECT_FALSE(next_basis(factor, torch::eye(3, torch::kFloat64)).vectors.defined());
+}
+
+}  // namespace
+}  // namespace lehi::ops
