@@ -46,6 +46,11 @@ TEST(Options, ANumberOutOfRangeIsRefusedWithItsValue) {
   expect_refused(changed(P::lehi, [](Options& o) { o.clip_norm = -2.0; }), "clip_norm", "-2");
   expect_refused(changed(P::lehi, [](Options& o) { o.recipe.schedule.every = 0; }), "every", "0");
   expect_refused(changed(P::lehi, [](Options& o) { o.recipe.schedule.dense = -4; }), "dense", "-4");
+  expect_refused(changed(P::soap, [](Options& o) { o.group.beta3 = 1.0; }), "beta3", "1");
+  expect_refused(changed(P::soap, [](Options& o) { o.shapes.largest_side = 1; }), "largest_side", "1");
+  expect_refused(changed(P::soap, [](Options& o) { o.recipe.kronecker.basis_every = 0; }), "basis_every", "0");
+  expect_refused(changed(P::soap, [](Options& o) { o.recipe.kronecker.cost = 0.0; }), "cost", "0");
+  expect_refused(changed(P::soap, [=](Options& o) { o.recipe.kronecker.cost = nan; }), "cost", "nan");
   // Finite numbers whose products are not, in float32 or as a count.
   expect_refused(changed(P::adam, [](Options& o) { o.group.lr = 1e300; }), "lr", "1e+300");
   expect_refused(changed(P::adamw, [](Options& o) { o.group.weight_decay = 1e200; }), "weight_decay", "1e+200");
@@ -59,6 +64,23 @@ TEST(Options, NesterovNeedsMomentumAndNoDampening) {
   EXPECT_NE(message_of([] { check(Options(SgdOptions(0.1).nesterov(true).momentum(0.9).dampening(0.5))); }).find("0.5"),
             std::string::npos);
   EXPECT_NO_THROW(check(Options(SgdOptions(0.1).nesterov(true).momentum(0.9))));
+}
+
+TEST(Options, PartsThatDoNotFitTogetherAreRefused) {
+  using P = Preset;
+  const auto message = [](P kind, const std::function<void(Options&)>& change) {
+    return message_of([&] { check(changed(kind, change)); });
+  };
+  EXPECT_EQ(message(P::lehi_kron, [](Options& o) { o.recipe.schedule.dense = 3; }),
+            "schedule.doubling can't be joined with a dense start");
+  EXPECT_EQ(message(P::lehi_kron, [](Options& o) { o.recipe.schedule.alternate = true; }),
+            "schedule.doubling can't be joined with alternate");
+  EXPECT_EQ(message(P::lehi_kron, [](Options& o) { o.recipe.kronecker.basis_every = 2; }),
+            "kronecker.basis_every is 2, but must be 1 where the schedule has a refresh every 10 steps");
+  EXPECT_EQ(message(P::lehi_gn, [](Options& o) { o.recipe.mix = Mix::gradient; }),
+            "mix gradient leaves the probe to the kronecker shape's factors, but the shape is diagonal");
+  EXPECT_EQ(message(P::soap, [](Options& o) { o.recipe.kronecker.factors = FactorSource::probe; }),
+            "factors from the probe need a probe, but the probe is the gradient: choose factors gradient");
 }
 
 TEST(Options, TheEndsOfEveryRangeAreAllowed) {
@@ -79,7 +101,8 @@ TEST(Options, EveryPresetHasANameARecipeAndASummary) {
     names.insert(options.name);
   }
   EXPECT_EQ(names, (std::set<std::string>{"lehi", "lehibrid", "lehi-gn", "adam-simplified", "adam", "adamw", "amsgrad",
-                                          "nadam", "radam", "adagrad", "rmsprop", "sgd", "sophia-g"}));
+                                          "nadam", "radam", "adagrad", "rmsprop", "sgd", "sophia-g", "lion", "muon",
+                                          "soap", "lehi-kron"}));
 }
 
 TEST(Options, PresetsAreTheRecipesOfTheDesign) {
@@ -98,10 +121,20 @@ TEST(Options, PresetsAreTheRecipesOfTheDesign) {
   EXPECT_EQ(recipe(Preset::sophia_g).probe, Probe::sampled_label);
   EXPECT_EQ(recipe(Preset::sophia_g).schedule.every, 10);
   EXPECT_EQ(recipe(Preset::sophia_g).schedule.dense, 0);
-  for (const auto kind : {Preset::adam, Preset::adamw, Preset::amsgrad, Preset::nadam, Preset::radam, Preset::adagrad,
-                          Preset::rmsprop, Preset::sgd, Preset::adam_simplified}) {
+  for (const auto kind :
+       {Preset::adam, Preset::adamw, Preset::amsgrad, Preset::nadam, Preset::radam, Preset::adagrad, Preset::rmsprop,
+        Preset::sgd, Preset::adam_simplified, Preset::lion, Preset::muon, Preset::soap}) {
     EXPECT_EQ(recipe(kind).probe, Probe::gradient) << name(kind);
   }
+  for (const auto kind : all_presets()) {
+    const bool kronecker = kind == Preset::soap || kind == Preset::lehi_kron;
+    const Shape expected = kind == Preset::muon ? Shape::orthogonal : kronecker ? Shape::kronecker : Shape::diagonal;
+    EXPECT_EQ(recipe(kind).shape, expected) << name(kind);
+  }
+  EXPECT_EQ(recipe(Preset::soap).kronecker.factors, FactorSource::gradient);
+  EXPECT_EQ(recipe(Preset::soap).kronecker.basis_every, 10);
+  EXPECT_EQ(recipe(Preset::lehi_kron).probe, Probe::gauss_newton);
+  EXPECT_EQ(recipe(Preset::lehi_kron).kronecker.factors, FactorSource::probe);
 }
 
 TEST(Options, AnUnknownNameIsRefusedWithTheKnownOnes) {
@@ -116,12 +149,19 @@ TEST(Options, PartsHaveNamesThatReadBack) {
                           Accumulator::ema_per_refresh, Accumulator::plain_sum}) {
     EXPECT_EQ(accumulator_from_name(name(part)), part);
   }
-  for (const auto part : {Mix::none, Mix::sum, Mix::max}) EXPECT_EQ(mix_from_name(name(part)), part);
-  for (const auto part :
-       {Rule::adam, Rule::adam_simplified, Rule::nadam, Rule::radam, Rule::sophia, Rule::sgd, Rule::rmsprop}) {
+  for (const auto part : {Mix::none, Mix::sum, Mix::max, Mix::gradient}) EXPECT_EQ(mix_from_name(name(part)), part);
+  for (const auto part : {Rule::adam, Rule::adam_simplified, Rule::nadam, Rule::radam, Rule::sophia, Rule::sgd,
+                          Rule::rmsprop, Rule::lion}) {
     EXPECT_EQ(rule_from_name(name(part)), part);
   }
-  EXPECT_NE(message_of([] { rule_from_name("lion"); }).find("lion"), std::string::npos);
+  for (const auto part : {Shape::diagonal, Shape::kronecker, Shape::orthogonal}) {
+    EXPECT_EQ(shape_from_name(name(part)), part);
+  }
+  for (const auto part : {FactorSource::probe, FactorSource::gradient, FactorSource::random}) {
+    EXPECT_EQ(factors_from_name(name(part)), part);
+  }
+  for (const auto part : {Sides::automatic, Sides::smaller, Sides::both}) EXPECT_EQ(sides_from_name(name(part)), part);
+  EXPECT_NE(message_of([] { rule_from_name("lioness"); }).find("lioness"), std::string::npos);
 }
 
 TEST(Options, DescribeNamesEveryPartAndNumber) {
@@ -134,6 +174,15 @@ TEST(Options, DescribeNamesEveryPartAndNumber) {
   const auto other = LehiGn(weights, LehiGnOptions(0.003).refresh_every(7, 33).clip_norm(0.5)).describe();
   for (const std::string part : {"lehi-gn:", "gauss-newton", "7", "33", "ema", "mean", "0.5"}) {
     EXPECT_NE(other.find(part), std::string::npos) << part << " is not in: " << other;
+  }
+  const auto kron = LehiKron(weights, LehiKronOptions(0.003).beta3(0.875).sides(Sides::smaller)).describe();
+  for (const std::string part :
+       {"lehi-kron:", "steps 1, 2, 4", "(max)", "kronecker", "smaller sides", "from the probe", "beta3 0.875"}) {
+    EXPECT_NE(kron.find(part), std::string::npos) << part << " is not in: " << kron;
+  }
+  const auto muon = Muon(weights, MuonOptions(0.003)).describe();
+  for (const std::string part : {"muon:", "orthogonal shape", "momentum 0.95"}) {
+    EXPECT_NE(muon.find(part), std::string::npos) << part << " is not in: " << muon;
   }
 }
 
