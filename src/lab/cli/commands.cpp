@@ -3,6 +3,7 @@
 #include "cli/bound.h"
 #include "cli/command.h"
 #include "cli/compare.h"
+#include "cli/contest.h"
 #include "cli/convert.h"
 #include "cli/data.h"
 #include "cli/doctor.h"
@@ -35,6 +36,8 @@ const std::vector<Command>& commands() {
        parse_and_run<parse_compare, run_compare>},
       {training, "sweep", "search learning rates for several optimizers and tasks",
        parse_and_run<parse_sweep, run_sweep>},
+      {training, "contest", "tune optimizers alike on several tasks and compare them at equal time",
+       parse_and_run<parse_contest, run_contest>},
       {training, "report", "write a report of studies: web page, tables, figures",
        parse_and_run<parse_report, run_report>},
       {training, "serve", "serve the report as a live web page", parse_and_run<parse_serve, run_serve>},

@@ -24,21 +24,6 @@
 namespace lehi::cli {
 namespace {
 
-// Loads each task's data once before anything is written, so that missing or damaged data is reported once and not by
-// every run. This also puts the tokens of a text into the cache for the runs.
-void check_data(const std::vector<study::PlannedRun>& plan, const std::string& data_dir, std::ostream& err) {
-  std::set<std::vector<std::string>> seen;
-  for (const auto& run : plan) {
-    const auto& config = run.config;
-    if (!seen.insert({config.task, config.target, config.kind, config.text.corpus, config.text.tokenizer}).second) {
-      continue;
-    }
-    const auto data =
-        train::load_task(config, data_dir, [&](const std::string& text) { err << "lehi: " << text << '\n'; });
-    train::check_memory(config, {data.inputs, data.outputs}, runtime::describe_host().memory_bytes);
-  }
-}
-
 // With --launcher mpi, connects to the other ranks. Null if this process is the only one.
 std::unique_ptr<study::StudyRanks> join_ranks(const StudyConfig& config) {
   const auto launch = distributed::launch_of_process();
@@ -82,6 +67,19 @@ void report_failures(const study::Study& study, const StudyConfig& config, std::
 }
 
 }  // namespace
+
+void check_data(const std::vector<study::PlannedRun>& plan, const std::string& data_dir, std::ostream& err) {
+  std::set<std::vector<std::string>> seen;
+  for (const auto& run : plan) {
+    const auto& config = run.config;
+    if (!seen.insert({config.task, config.target, config.kind, config.text.corpus, config.text.tokenizer}).second) {
+      continue;
+    }
+    const auto data =
+        train::load_task(config, data_dir, [&](const std::string& text) { err << "lehi: " << text << '\n'; });
+    train::check_memory(config, {data.inputs, data.outputs}, runtime::describe_host().memory_bytes);
+  }
+}
 
 int run_study_command(const StudyConfig& config, std::ostream& err,
                       const std::function<void(const study::Study&)>& show) {

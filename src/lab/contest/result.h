@@ -20,9 +20,9 @@ struct Trial {
 
 /// Time of a step relative to the baseline's, from runs that take turns.
 struct StepTime {
-  double ratio = 1.0;  ///< median over the rounds
-  double low = 1.0;    ///< smallest round
-  double high = 1.0;   ///< largest round
+  double ratio = 1.0;    ///< median over the rounds
+  double low = 1.0;      ///< smallest round
+  double high = 1.0;     ///< largest round
   double seconds = 0.0;  ///< median
 };
 
@@ -32,15 +32,16 @@ struct SpeedUp {
     double fraction = 1.0;
     std::vector<study::SeedValue> values;
   };
-  std::vector<Point> points;              ///< those that were run, by fraction
-  std::optional<double> steps_fraction;   ///< nothing: not reached with all of the baseline's steps
-  std::optional<double> seconds_fraction; ///< steps_fraction x StepTime::ratio
+  std::vector<Point> points;               ///< those that were run, by fraction
+  std::optional<double> steps_fraction;    ///< nothing: not reached with all of the baseline's steps
+  std::optional<double> seconds_fraction;  ///< steps_fraction x StepTime::ratio
 };
 
 struct ArmResult {
-  std::string arm;      ///< as the contest file names it: "lehi-kron[optimizer.mix=gradient]"
-  std::string label;    ///< shown: "lehi-kron, v from g only"
-  bool control = false; ///< asks whether curvature is the cause; takes no part in "who won"
+  std::string arm;            ///< as the contest file names it: "lehi-kron[optimizer.mix=gradient]"
+  std::string label;          ///< shown: "lehi-kron, v from g only"
+  std::string optimizer;      ///< as this task trains it, if that differs from `arm`: "soap[sides=automatic]"; else ""
+  bool control = false;       ///< asks whether curvature is the cause; takes no part in "who won"
   std::vector<Trial> trials;  ///< first the rates, then the knob's values
   double lr = 0.0;            ///< chosen
   std::string knob;           ///< chosen; "": the optimizer's own value

@@ -1,17 +1,12 @@
 #include "study/study_toml.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
-#include <type_traits>
 #include <utility>
 
-#include "base/nearest.h"
 #include "files/files.h"
-#include "train/toml_file.h"
+#include "study/toml_reader.h"
 
 namespace lehi::study {
 namespace {
@@ -23,14 +18,13 @@ constexpr std::uint64_t kLargestStudyFile = 1 << 20;
 const std::vector<std::string> kKeys = {"optimizers", "rates",  "rates_of",   "seeds",
                                         "best",       "preset", "validation", "settings"};
 
-/// Reads the keys of a file or of one of its tasks into a request.
-class Reader {
- public:
-  explicit Reader(std::string where) : where_(std::move(where)) {}
+/// Settings that a study file has keys of its own for.
+const std::vector<std::string> kTakenSettings = {"task", "preset", "seed", "optimizer.name", "optimizer.lr"};
 
-  [[noreturn]] void throw_at(const toml::node& node, const std::string& what) const {
-    throw ConfigError(fmt::format("{}, line {}: {}", where_, node.source().begin.line, what));
-  }
+/// Reads the keys of a file or of one of its tasks into a request.
+class Reader : public TomlReader {
+ public:
+  using TomlReader::TomlReader;
 
   void read(const toml::table& table, bool is_task, PlanRequest& request) const {
     for (const auto& [name, node] : table) {
@@ -43,13 +37,7 @@ class Reader {
       } else if (key == "rates_of") {
         read_rates_of(node, request);
       } else if (key == "seeds") {
-        request.seeds.clear();
-        for (const auto seed : list<std::int64_t>(key, node, "a list of whole numbers, such as [0, 1, 2]")) {
-          if (seed < 0 || seed > 4294967295) {
-            throw_at(node, fmt::format("the seed {} is not in 0 to 4294967295", seed));
-          }
-          request.seeds.push_back(static_cast<std::uint64_t>(seed));
-        }
+        request.seeds = seeds(key, node);
       } else if (key == "best") {
         const auto best = value<std::int64_t>(key, node, "a whole number");
         if (best < 0) throw_at(node, fmt::format("best is {}, but must be at least 0 (0: a plain grid)", best));
@@ -58,48 +46,18 @@ class Reader {
         request.preset = value<std::string>(key, node, "a quoted string");
       } else if (key == "validation") {
         value<double>(key, node, "a number");
-        add_setting("data.validation", node, request);
+        request.settings.push_back(setting("data.validation", node));
       } else if (key == "settings") {
-        if (!node.is_table()) throw_at(node, "settings must be a table, such as settings.train.epochs = 5");
-        read_settings(*node.as_table(), "", request);
+        read_settings(node, kTakenSettings, request.settings);
       } else {
         auto known = kKeys;
         known.emplace_back(is_task ? "name" : "task");
-        throw_at(node, fmt::format("there is no key '{}'{}; there are {}", key, base::suggestion(key, known),
-                                   fmt::join(known, ", ")));
+        throw_unknown_key(node, key, known);
       }
     }
   }
 
-  template <class T>
-  T value(const std::string& key, const toml::node& node, std::string_view expected) const {
-    const auto found = exact<T>(node);
-    if (!found) throw_at(node, fmt::format("{} is {}, but must be {}", key, train::shown_toml(node), expected));
-    return *found;
-  }
-
  private:
-  template <class T>
-  static std::optional<T> exact(const toml::node& node) {
-    if constexpr (std::is_same_v<T, double>) {  // integers are valid numbers
-      const auto number = node.is_number() ? node.value<double>() : std::nullopt;
-      return number && std::isfinite(*number) ? number : std::nullopt;
-    } else {
-      return node.value_exact<T>();
-    }
-  }
-
-  template <class T>
-  std::vector<T> list(const std::string& key, const toml::node& node, std::string_view expected) const {
-    const auto* nodes = node.as_array();
-    if (nodes == nullptr || nodes->empty()) {
-      throw_at(node, fmt::format("{} is {}, but must be {}", key, train::shown_toml(node), expected));
-    }
-    std::vector<T> values;
-    for (const auto& entry : *nodes) values.push_back(value<T>(key, entry, fmt::format("in {}", expected)));
-    return values;
-  }
-
   void read_rates_of(const toml::node& node, PlanRequest& request) const {
     const auto* table = node.as_table();
     if (table == nullptr) throw_at(node, "rates_of must be a table, such as rates_of.lehi = [1e-3, 3e-3]");
@@ -108,28 +66,6 @@ class Reader {
       request.rates_of[name] = list<double>("rates_of." + name, rates, "a list of numbers, such as [1e-3, 3e-3]");
     }
   }
-
-  // train::resolve() checks key and value later.
-  void add_setting(const std::string& key, const toml::node& node, PlanRequest& request) const {
-    const auto source = fmt::format("{}, line {}", where_, node.source().begin.line);
-    request.settings.push_back({key, train::toml_text(node), source});
-  }
-
-  void read_settings(const toml::table& table, const std::string& prefix, PlanRequest& request) const {
-    for (const auto& [name, node] : table) {
-      const auto key = prefix + std::string(name.str());
-      if (key == "task" || key == "preset" || key == "seed" || key == "optimizer.name" || key == "optimizer.lr") {
-        throw_at(node, fmt::format("settings.{} is not allowed: a study file has a key of its own for it", key));
-      }
-      if (const auto* inner = node.as_table()) {
-        read_settings(*inner, key + ".", request);
-      } else {
-        add_setting(key, node, request);
-      }
-    }
-  }
-
-  std::string where_;
 };
 
 }  // namespace
