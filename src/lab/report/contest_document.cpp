@@ -141,7 +141,7 @@ Document trials_blocks(const TaskAnalysis& task) {
               {"optimizer", "trained as", "trials (rate, knob: result)"}};
   for (const auto& entry : task.arms) {
     if (entry.arm->trials.empty()) continue;
-    const auto& optimizer = entry.arm->arm;
+    const auto& optimizer = entry.arm->optimizer.empty() ? entry.arm->arm : entry.arm->optimizer;
     table.rows.push_back({arm_cell(entry), optimizer, trials_text(*task.task, *entry.arm)});
   }
   if (table.rows.size() == 1) return {};
