@@ -31,10 +31,12 @@ torch::TensorOptions state_options(const Tensor& parameter) {
       .device(parameter.device());
 }
 
-// In the precision of the state.
+// In the precision of the state. Contiguous: BLAS rounds the products of a transposed matrix differently, and the bits
+// are not to depend on how a gradient came.
 Tensor as_matrix(const Tensor& like_parameter) {
   return like_parameter.to(torch::promote_types(like_parameter.scalar_type(), torch::kFloat32))
-      .reshape({like_parameter.size(0), -1});
+      .reshape({like_parameter.size(0), -1})
+      .contiguous();
 }
 
 // A moment as a matrix that shares its memory.
