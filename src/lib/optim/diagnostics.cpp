@@ -36,7 +36,8 @@ std::optional<double> limit_of(const OptimizerParts& parts, const ParameterState
 double dominated_weights(const OptimizerParts& parts, const Tensor& parameter, std::size_t index,
                          const ParameterState* state, const GroupOptions& group) {
   const auto limit = limit_of(parts, state, group);
-  if (state != nullptr && state->matrix == MatrixState::orthogonal) return 0.0;  // its step has no eps
+  const bool orthogonal = state != nullptr && state->matrix == MatrixState::orthogonal;
+  if (orthogonal || parts.options.recipe.rule == Rule::lion) return 0.0;  // no eps in the step
   if (state != nullptr && state->matrix != MatrixState::diagonal && !limit) {
     return parts.ranks->owns_matrix(index) ? static_cast<double>(parameter.numel()) : 0.0;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 
 #include "ops/update.h"
 #include "optim/matrix_update.h"
@@ -24,6 +25,27 @@ MatrixState matrix_state_of(const TurnedSides& sides) {
 // Two numbers in one: a key of its own for each step and parameter.
 std::uint64_t random_key(std::uint64_t seed, std::int64_t step, std::size_t index) {
   return seed * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(step) * 0xD1B54A32D192ED03U + index;
+}
+
+// Products that are worth several threads.
+bool is_large(const Tensor& parameter) {
+  constexpr double multiplications = 0x1p24;
+  const MatrixSize size = matrix_size(parameter);
+  const auto rows = static_cast<double>(size.rows);
+  const auto columns = static_cast<double>(size.columns);
+  return rows * columns * (rows + columns) >= multiplications;
+}
+
+// work(i) for each i, shared out over all threads. BLAS takes one thread for a product inside of a parallel loop, so
+// each has the same bits on any number of threads, and in any company.
+void on_one_thread_each(std::size_t begin, std::size_t end, const std::function<void(std::size_t)>& work) {
+  if (begin == end) return;
+  std::atomic<std::size_t> next = begin;
+  at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t worker = first; worker < last; ++worker) {
+      for (std::size_t i = next++; i < end; i = next++) work(i);
+    }
+  });
 }
 
 }  // namespace
@@ -76,7 +98,11 @@ ParameterState& Updater::begin(States& states, std::size_t index) const {
 }
 
 void Updater::update(States& states, std::size_t index, const Tensor& g, const Tensor& s) const {
-  update_one(index, g, s, begin(states, index));
+  ParameterState& state = begin(states, index);
+  if (state.matrix == MatrixState::diagonal || is_large(parameters.tensor(index))) {
+    return update_one(index, g, s, state);
+  }
+  on_one_thread_each(0, 1, [&](std::size_t) { update_one(index, g, s, state); });
 }
 
 void Updater::update_all(States& states, const Tensors& g, const Tensors& s) const {
@@ -90,25 +116,19 @@ void Updater::update_all(States& states, const Tensors& g, const Tensors& s) con
       matrices.emplace_back(i, &state);
     }
   }
-  // BLAS takes one thread for a product inside of a parallel loop, so each matrix has the same bits on any number of
-  // threads. Fewer matrices than threads are updated one after the other, with all threads for each product.
-  const auto threads = static_cast<std::size_t>(at::get_num_threads());
-  if (matrices.size() < threads) {
-    for (const auto& [index, state] : matrices) update_one(index, g[index], s[index], *state);
-    return;
+  std::stable_sort(matrices.begin(), matrices.end(), [&](const auto& one, const auto& other) {
+    return parameters.tensor(one.first).numel() > parameters.tensor(other.first).numel();
+  });
+  std::size_t shared = 0;  // updated one after the other, with all threads for each product
+  if (matrices.size() < static_cast<std::size_t>(at::get_num_threads())) {
+    while (shared < matrices.size() && is_large(parameters.tensor(matrices[shared].first))) ++shared;
   }
-  std::stable_sort(matrices.begin(), matrices.end(), [&](const auto& a, const auto& b) {
-    return parameters.tensor(a.first).numel() > parameters.tensor(b.first).numel();
-  });
-  std::atomic<std::size_t> next = 0;
-  at::parallel_for(0, static_cast<std::int64_t>(threads), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t worker = begin; worker < end; ++worker) {
-      for (std::size_t i = next++; i < matrices.size(); i = next++) {
-        const auto& [index, state] = matrices[i];
-        update_one(index, g[index], s[index], *state);
-      }
-    }
-  });
+  const auto update_at = [&](std::size_t i) {
+    const auto& [index, state] = matrices[i];
+    update_one(index, g[index], s[index], *state);
+  };
+  for (std::size_t i = 0; i < shared; ++i) update_at(i);
+  on_one_thread_each(shared, matrices.size(), update_at);
 }
 
 void Updater::update_one(std::size_t index, const Tensor& g, const Tensor& s, ParameterState& state) const {

@@ -26,7 +26,9 @@ struct Updater {
   /// s may be undefined: a parameter that only the regulariser reaches has no curvature.
   void update(States& states, std::size_t index, const torch::Tensor& g, const torch::Tensor& s) const;
 
-  /// All of them; undefined g: the parameter takes no part. Matrices are updated on all cores, one a thread.
+  /// All of them; undefined g: the parameter takes no part. Matrices are updated on all cores, one a thread; large ones
+  /// that are fewer than the threads one after the other, with all threads. Only there do the bits depend on the number
+  /// of threads (and in update(), which has one matrix at a time).
   void update_all(States& states, const Tensors& g, const Tensors& s) const;
 
  private:
