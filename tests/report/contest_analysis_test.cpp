@@ -134,6 +134,13 @@ TEST(ContestAnalysis, TiesAreLevel) {
   EXPECT_EQ(analysis.power->detectable, 0.0);
 }
 
+TEST(ContestAnalysis, TheBaselineHasNoDifferenceFromItself) {
+  const auto task = contest_task("gpt", {contest_arm("adamw", {1.5, 1.6}), contest_arm("lehi-kron", {1.4, 1.3})});
+  const auto analysis = analyse(task, "lehi-kron");
+  EXPECT_TRUE(std::isnan(analysis.find("adamw")->from_baseline.mean));
+  EXPECT_TRUE(std::isnan(analysis.find("lehi-kron")->challenger.low));
+}
+
 TEST(ContestAnalysis, OneSeedHasNoSpread) {
   const auto task = contest_task("gpt", {contest_arm("adamw", {1.5}), contest_arm("lehi-kron", {1.4})});
   const auto analysis = analyse(task, "lehi-kron");

@@ -53,6 +53,7 @@ TEST(ContestDocument, StatesResultsWithTheirConditions) {
   EXPECT_THAT(text, HasSubstr("1.20 (1.10 to 1.30)"));
   EXPECT_THAT(text, HasSubstr("-0.2000 to -0.2000"));
   EXPECT_THAT(text, HasSubstr("better (3 pairs)"));
+  EXPECT_THAT(text, HasSubstr(" -                   -  the baseline"));
   EXPECT_THAT(text, HasSubstr("0.003: 1.5000; 0.01: diverged"));
   EXPECT_THAT(text, HasSubstr("Batch sizes: protein"));
   EXPECT_THAT(text, HasSubstr("contest/gpt-small.svg"));
@@ -87,6 +88,13 @@ TEST(ContestDocument, TasksWithoutResultsHaveNoPicture) {
   EXPECT_THAT(text, HasSubstr("gpt: nobody won; diverged: adam with 1 of 1 seed."));
 }
 
+TEST(ContestDocument, PicturesInEachFormat) {
+  const Document document = {Picture{"contest/a.svg", "50 % [of] a_b"}};
+  EXPECT_EQ(to_markdown(document), "![50 % \\[of\\] a\\_b](contest/a.svg)\n");
+  EXPECT_EQ(to_text(document), "50 % [of] a_b: contest/a.svg\n");
+  EXPECT_THAT(to_latex(document), HasSubstr("50 \\% [of] a\\_b: contest/a.svg\n"));
+}
+
 TEST(ContestFigures, OneForEachTaskAndPanel) {
   std::vector<std::string> names;
   for (const auto& [name, figure] : contest_figures(filled_contest())) {
@@ -101,16 +109,34 @@ TEST(ContestFigures, OneForEachTaskAndPanel) {
 // The best is at the top, position 2 of three.
 TEST(ContestFigures, ShowMeansIntervalsAndSpeedUp) {
   const auto figures = contest_figures(filled_contest());
-  ASSERT_EQ(figures.front().figure.panels.size(), 2);
+  ASSERT_EQ(figures.front().figure.panels.size(), 3);
   const auto& metric = figures.front().figure.panels[0];
   EXPECT_THAT(metric.y.names, ElementsAre("adamw", "<b>S</b> | random_matrix & \"more\"", "lehi-kron"));
+  EXPECT_THAT(plot::to_svg(figures.front().figure), HasSubstr(">lehi-kron</text>"));
   ASSERT_EQ(metric.series.size(), 7);  // the baseline's line, then an interval and a mean for each
   EXPECT_NEAR(metric.series[1].x[0], 1.3 - 4.302652730 * 0.01 / std::sqrt(3.0), 1e-9);
   EXPECT_THAT(metric.series[1].y, ElementsAre(2.0, 2.0));
   EXPECT_NEAR(metric.series[2].x[0], 1.3, 1e-12);
-  const auto& speed = figures.front().figure.panels[1];
+  const auto& difference = figures.front().figure.panels[1];
+  EXPECT_EQ(difference.x.label, "minus lehi-kron");
+  const auto& speed = figures.front().figure.panels[2];
   EXPECT_THAT(speed.series.back().x, ElementsAre(0.5));
   EXPECT_THAT(speed.series.back().y, ElementsAre(2.0));
+}
+
+// The losses of soap are higher by 0.11, 0.10 and 0.09; those of adamw by 0.2, which is off the axis of 5 x 0.0248.
+TEST(ContestFigures, ShowPairedDifferencesFromTheChallenger) {
+  const auto result = contest_result(
+      {contest_task("gpt", {contest_arm("adamw", {1.51, 1.49, 1.50}), contest_arm("lehi-kron", {1.31, 1.30, 1.29}),
+                            contest_arm("soap", {1.42, 1.40, 1.38})})});
+  const auto figures = contest_figures(result);
+  const auto& panel = figures.front().figure.panels.at(1);
+  const double half = 4.302652730 * 0.01 / std::sqrt(3.0);
+  ASSERT_EQ(panel.series.size(), 3);  // zero, then an interval and a mean
+  EXPECT_NEAR(panel.series[1].x[0], 0.1 - half, 1e-9);
+  EXPECT_NEAR(panel.series[1].x[1], 0.1 + half, 1e-9);
+  EXPECT_NEAR(panel.series[2].x[0], 0.1, 1e-12);
+  EXPECT_THAT(panel.series[2].y, ElementsAre(1.0));
 }
 
 TEST(ContestFigures, FarOffResultsAreNamedInsteadOfDrawn) {

@@ -48,14 +48,15 @@ TEST(ContestSentences, AClearWinner) {
 TEST(ContestSentences, LevelOnesAreNamed) {
   EXPECT_EQ(winner_of_arms({contest_arm("adamw", {1.51, 1.50, 1.49}), contest_arm("muon", {1.29, 1.31, 1.33}),
                             contest_arm("soap", {1.29, 1.32, 1.31}), contest_arm("lehi-kron", {1.31, 1.30, 1.29})}),
-            "gpt: lehi-kron has the lowest test loss, 1.3000 ± 0.0248 (3 seeds); soap and muon do not differ from it "
-            "clearly; it is clearly better than adamw.");
+            "gpt: no clear winner; lehi-kron has the lowest test loss, 1.3000 ± 0.0248 (3 seeds), but soap and muon do "
+            "not differ from it clearly; it is clearly better than adamw.");
 }
 
 TEST(ContestSentences, ATie) {
   EXPECT_EQ(
       winner_of_arms({contest_arm("adamw", {1.31, 1.30, 1.29}), contest_arm("lehi-kron", {1.31, 1.30, 1.29})}),
-      "gpt: adamw has the lowest test loss, 1.3000 ± 0.0248 (3 seeds); lehi-kron does not differ from it clearly.");
+      "gpt: no clear winner; adamw has the lowest test loss, 1.3000 ± 0.0248 (3 seeds), but lehi-kron does not differ "
+      "from it clearly.");
 }
 
 TEST(ContestSentences, TheChallengersLossIsStated) {
@@ -123,8 +124,8 @@ TEST(ContestAnswers, SpeedUp) {
   const auto resnet = contest_task("resnet", {adamw(), with_speed_up(kron(), 0.7, 0.8)});
   const auto met = answer_of(contest_result({fast, resnet}), 'a');
   EXPECT_EQ(met.outcome, Outcome::met);
-  EXPECT_THAT(met.sentences, ElementsAre("gpt-small: 0.5 of adamw's steps and 0.60 of its time: met.",
-                                         "resnet: 0.7 of adamw's steps and 0.80 of its time: met."));
+  EXPECT_THAT(met.sentences, ElementsAre("gpt-small: 50 % of adamw's steps and 60.0 % of its time: met.",
+                                         "resnet: 70 % of adamw's steps and 80.0 % of its time: met."));
   const auto slow = contest_task("gpt-large", {adamw(), with_speed_up(kron(), 0.5, 0.61)});
   EXPECT_EQ(answer_of(contest_result({fast, slow, resnet}), 'a').outcome, Outcome::not_met);
   const auto late = contest_task("gpt-large", {adamw(), with_speed_up(kron(), 0.6, 0.55)});
@@ -161,7 +162,7 @@ TEST(ContestAnswers, RivalsAndAllOthersOnGpts) {
             Outcome::not_met);
   const auto lacking = answer_of(contest_result({contest_task("gpt", {adamw(), kron(), soap})}), 'b');
   EXPECT_EQ(lacking.outcome, Outcome::not_measured);
-  EXPECT_THAT(lacking.sentences.front(), HasSubstr("(no result of muon)"));
+  EXPECT_THAT(lacking.sentences.front(), HasSubstr("(muon missing)"));
   EXPECT_EQ(answer_of(contest_result({contest_task("protein", {adamw(), kron(), ahead})}), 'b').outcome,
             Outcome::not_measured);
 }

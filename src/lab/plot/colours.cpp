@@ -9,13 +9,17 @@ namespace lehi::plot {
 namespace {
 
 // The colours differ in lightness, too, for greyscale prints and colour-blind readers.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 13> optimizer_colours = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 17> optimizer_colours = {{
     {"lehi", "#1a9641"},
     {"lehibrid", "#7b3294"},
     {"adam", "#d7191c"},
     {"adamw", "#2166ac"},
     {"sophia-g", "#f28e1c"},
     {"lehi-gn", "#01a6a0"},
+    {"lehi-kron", "#c51b7d"},
+    {"soap", "#4393c3"},
+    {"muon", "#000000"},
+    {"lion", "#a6b800"},
     {"sgd", "#4d4d4d"},
     {"adam-simplified", "#e78ac3"},
     {"amsgrad", "#a6611a"},
@@ -29,7 +33,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> optimize
 constexpr std::array<std::string_view, 7> palette_colours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                              "#56b4e9", "#e69f00", "#000000"};
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> display_names = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> display_names = {{
     {"lehi", "LEHI"},
     {"lehibrid", "LEHIBRID"},
     {"adam", "Adam"},
@@ -41,6 +45,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> display_
     {"adagrad", "Adagrad"},
     {"rmsprop", "RMSprop"},
     {"sgd", "SGD"},
+    {"soap", "SOAP"},
+    {"muon", "Muon"},
+    {"lion", "Lion"},
 }};
 
 // "lehi-gn" for "lehi-gn[mix=max]".

@@ -17,6 +17,7 @@ namespace {
 
 ArmAnalysis arm_summary(const ArmResult& arm) {
   ArmAnalysis result{.arm = &arm, .seeds = arm.values.size(), .low = kNan, .high = kNan};
+  result.from_baseline = result.challenger = study::paired_difference({}, {});
   std::vector<double> values;
   for (const auto& [seed, value] : arm.values) {
     values.push_back(value);
@@ -83,7 +84,7 @@ std::optional<Power> power_of(const TaskAnalysis& task) {
   std::vector<double> spreads;
   for (const auto& entry : task.arms) {
     const auto& differences = entry.from_baseline.differences;
-    if (entry.arm->control || differences.size() < 2) continue;
+    if (entry.arm->control || entry.diverged > 0 || differences.size() < 2) continue;
     spreads.push_back(study::mean_and_std(differences).std);
     power.seeds = spreads.size() == 1 ? differences.size() : std::min(power.seeds, differences.size());
   }

@@ -40,7 +40,7 @@ struct Winner {
 
 /// What the seeds can find with 80 % power at 5 %, two-sided, given the spread of the paired differences.
 struct Power {
-  std::size_t seeds = 0;              ///< pairs of the arm that has the fewest
+  std::size_t seeds = 0;              ///< pairs of the arm that has the fewest; without diverged ones
   double spread = 0.0;                ///< standard deviation of a paired difference from the baseline: median over arms
   double detectable = 0.0;            ///< in the metric's unit
   double effect = 0.0;                ///< the difference worth finding, in the metric's unit
@@ -92,6 +92,8 @@ struct BatchPanel {
   std::string metric;
   std::vector<const contest::TaskResult*> tasks;  ///< by batch size
   std::vector<Line> lines;                        ///< without the baseline
+
+  std::string baseline_label() const;
 };
 
 /// In order of first appearance; only groups of at least two tasks. Points into `result`.

@@ -82,9 +82,9 @@ std::string speed_text(const TaskAnalysis& task, const ArmAnalysis& challenger) 
   switch (speed_up_state(*challenger.arm)) {
     case SpeedUpState::reached: {
       const auto& speed = *challenger.arm->speed_up;
-      const auto time =
-          speed.seconds_fraction ? fmt::format("{:.2f} of its time", *speed.seconds_fraction) : "an unknown time";
-      return fmt::format("{}: {:.2g} of {}'s steps and {}", name, *speed.steps_fraction, baseline, time);
+      const auto time = speed.seconds_fraction ? fmt::format("{:.1f} % of its time", 100 * *speed.seconds_fraction)
+                                               : "an unknown time";
+      return fmt::format("{}: {:.0f} % of {}'s steps and {}", name, 100 * *speed.steps_fraction, baseline, time);
     }
     case SpeedUpState::not_reached:
       return fmt::format("{}: not reached with all of {}'s steps", name, baseline);
@@ -150,7 +150,7 @@ Group group_of(const TaskAnalysis& task, const std::vector<std::string>& names) 
 }
 
 std::string lacking_text(const Group& group) {
-  return group.lacking.empty() ? "" : fmt::format(" (no result of {})", listed(group.lacking));
+  return group.lacking.empty() ? "" : fmt::format(" ({} missing)", listed(group.lacking));
 }
 
 // At least level: not clearly worse.
@@ -164,7 +164,9 @@ void add_level(const TaskAnalysis& task, const std::vector<std::string>& names, 
                std::vector<std::string>& sentences) {
   const auto group = group_of(task, names);
   outcomes.push_back(task.challenger ? level_outcome(group) : Outcome::not_measured);
-  const auto text = group.best == nullptr || !task.challenger ? "no result" : against_text(task, *group.best);
+  const auto text = !task.challenger        ? "the challenger did not take part"
+                    : group.best == nullptr ? "no result to compare with"
+                                            : against_text(task, *group.best);
   sentences.push_back(
       fmt::format("{}: {}{}: {}.", task.task->name, text, lacking_text(group), outcome_text(outcomes.back())));
 }
@@ -319,8 +321,9 @@ std::string advantage_sentence(const BatchPanel& panel, const BatchPanel::Line& 
                                  std::isfinite(point.mean) ? difference_text(panel.metric, point.mean) : "unknown",
                                  point.batch_size));
   }
-  auto text = fmt::format("{}: the advantage of {} over {} by batch size is {}", panel.group,
-                          line.arm->label.empty() ? line.arm->arm : line.arm->label, panel.baseline, listed(values));
+  auto text =
+      fmt::format("{}: the advantage of {} over {} by batch size is {}", panel.group,
+                  line.arm->label.empty() ? line.arm->arm : line.arm->label, panel.baseline_label(), listed(values));
   if (!std::isfinite(line.slope_low)) return text + "; too few seeds say how it changes.";
   const auto* change = line.slope_low > 0.0 ? "it grows" : line.slope_high < 0.0 ? "it shrinks" : "no clear trend";
   return text + fmt::format("; {}: {} per doubling of the batch ({}).", change,

@@ -73,7 +73,7 @@ std::vector<std::string> result_row(const TaskAnalysis& task, const ArmAnalysis&
   const std::optional<double> no_value;
   return {arm_cell(entry),
           rate_cell(arm),
-          arm.knob.empty() ? "own" : knob_text(arm.knob),
+          arm.knob.empty() ? "default" : knob_text(arm.knob),
           time_cell(arm.time),
           arm.steps > 0 ? std::to_string(arm.steps) : "-",
           mean_text(entry, metric),
@@ -120,8 +120,8 @@ Document fractions_table(const TaskAnalysis& task) {
       row.push_back(values.empty() ? "-" : with_spread(metric, spread.mean, spread.std));
     }
   }
-  return {Paragraph{fmt::format("{} after a fraction of {}'s steps, each with a decay of its own: mean ± std over the "
-                                "seeds of the speed-up.",
+  return {Paragraph{fmt::format("Speed-up: {} after a fraction of {}'s steps, each with a decay of its own; mean ± std "
+                                "over its seeds.",
                                 metric_words(metric), task.task->baseline)},
           table};
 }
@@ -223,10 +223,10 @@ Document panel_blocks(const contest::Result& result, const BatchPanel& panel, co
       Heading{2, fmt::format("Batch sizes: {}", panel.group)},
       Paragraph{fmt::format("Advantage in {} over {} at the same batch size and equal time; positive is better; 95 % "
                             "intervals over seeds.",
-                            metric_words(panel.metric), panel.baseline)}};
+                            metric_words(panel.metric), panel.baseline_label())}};
   if (!pictures.empty() && has_picture(panel)) {
     blocks.push_back(Picture{pictures + picture_name(panel) + ".svg",
-                             fmt::format("{}: advantage over {} by batch size", panel.group, panel.baseline)});
+                             fmt::format("{}: advantage over {} by batch size", panel.group, panel.baseline_label())});
   }
   blocks.push_back(panel_table(panel));
   if (auto sentences = panel_sentences(panel, result.question.challenger); !sentences.empty()) {
@@ -255,7 +255,6 @@ Document verdict_blocks(const contest::Result& result, const std::vector<TaskAna
   blocks.push_back(table);
   for (const auto& answer : all) {
     blocks.push_back(Heading{3, fmt::format("({}) {}", answer.letter, outcome_text(answer.outcome))});
-    blocks.push_back(Paragraph{answer.goal});
     if (!answer.sentences.empty()) blocks.push_back(List{answer.sentences});
   }
   return blocks;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/names.h"
 #include "plot/colours.h"
@@ -15,7 +16,7 @@ namespace lehi::report {
 namespace {
 
 constexpr double arm_height = 13.0;  // pt
-constexpr auto challenger_colour = "#d55e00";
+constexpr auto challenger_colour = "#c51b7d";
 constexpr auto other_colour = "#0072b2";
 constexpr auto control_colour = "#8a8a8a";
 constexpr auto baseline_colour = "#333333";
@@ -110,6 +111,47 @@ plot::Panel metric_panel(const TaskAnalysis& task, const std::string& challenger
   return panel;
 }
 
+// The paired differences from the challenger, which decide the verdicts. The axis shows those that are small.
+plot::Panel difference_panel(const TaskAnalysis& task, const std::string& challenger) {
+  const auto count = task.arms.size();
+  std::vector<double> halves;
+  for (const auto& arm : task.arms) {
+    if (std::isfinite(arm.challenger.low)) halves.push_back((arm.challenger.high - arm.challenger.low) / 2);
+  }
+  plot::Panel panel{.title = "close ones, paired", .y = arms_axis(count)};
+  panel.y.names.assign(count, "");
+  panel.x.label = fmt::format("minus {}", task.arms[*task.challenger].label());
+  if (halves.empty()) return panel;
+  std::sort(halves.begin(), halves.end());
+  const double reach = 5.0 * halves[halves.size() / 2];
+  if (reach > 0.0) {
+    panel.x.low = -reach;
+    panel.x.high = reach;
+  }
+  panel.series.push_back({.name = "",
+                          .x = {0.0, 0.0},
+                          .y = {-1.0, static_cast<double>(count)},
+                          .style = {.colour = challenger_colour, .width = 0.8, .dash = plot::Dash::dashed},
+                          .autoscale = false});
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& arm = task.arms[i];
+    if (!std::isfinite(arm.challenger.low) || (reach > 0.0 && std::abs(arm.challenger.mean) > reach)) continue;
+    const double y = static_cast<double>(count - 1 - i);
+    auto style = arm_style(arm, challenger);
+    auto line = style;
+    line.marker = plot::Marker::none;
+    panel.series.push_back({.name = "", .x = {-arm.challenger.high, -arm.challenger.low}, .y = {y, y}, .style = line});
+    style.width = 0.0;
+    panel.series.push_back({.name = "", .x = {-arm.challenger.mean}, .y = {y}, .style = style});
+  }
+  return panel;
+}
+
+bool has_differences(const TaskAnalysis& task) {
+  return task.challenger && std::any_of(task.arms.begin(), task.arms.end(),
+                                        [](const auto& arm) { return std::isfinite(arm.challenger.low); });
+}
+
 bool has_speed_up(const ArmAnalysis& arm) {
   const auto state = speed_up_state(*arm.arm);
   return state == SpeedUpState::reached || state == SpeedUpState::not_reached;
@@ -146,7 +188,7 @@ plot::Panel speed_panel(const TaskAnalysis& task, const std::string& challenger)
         {.name = "", .x = {*speed.steps_fraction}, .y = {y}, .style = plot::marks(colour, plot::Marker::triangle)});
   }
   panel.x = {
-      .label = fmt::format("fraction of {}'s steps (▲) and time (□)", task.task->baseline), .low = 0.0, .high = widest};
+      .label = fmt::format("part of {}'s steps (▲) and time (□)", task.task->baseline), .low = 0.0, .high = widest};
   panel.series.insert(panel.series.begin(), vertical_line(1.0, static_cast<double>(count), ""));
   return panel;
 }
@@ -176,16 +218,19 @@ plot::Figure task_figure(const TaskAnalysis& task, const std::string& challenger
                       .description = fmt::format("{} The bars are 95 % intervals over seeds; the dashed line is {}.",
                                                  winner_sentence(task, challenger), task.task->baseline),
                       .panels = {metric_panel(task, challenger)},
-                      .panel_width = 210.0,
+                      .columns = 3,
+                      .panel_width = 170.0,
                       .panel_height = arm_height * (static_cast<double>(task.arms.size()) + 0.2)};
+  if (has_differences(task)) figure.panels.push_back(difference_panel(task, challenger));
   if (has_any_speed_up(task)) figure.panels.push_back(speed_panel(task, challenger));
   return figure;
 }
 
 plot::Figure panel_figure(const BatchPanel& panel, const std::string& challenger) {
-  plot::Panel drawn{.title = "",
-                    .x = {.label = "batch size (rows)", .log = true},
-                    .y = {.label = fmt::format("advantage in {} over {}", metric_words(panel.metric), panel.baseline)}};
+  plot::Panel drawn{
+      .title = "",
+      .x = {.label = "batch size (rows)", .log = true},
+      .y = {.label = fmt::format("advantage in {} over {}", metric_words(panel.metric), panel.baseline_label())}};
   std::vector<std::string> names;
   for (const auto& line : panel.lines) names.push_back(line.arm->arm);
   const auto colours = plot::colours_of(names);
@@ -195,11 +240,14 @@ plot::Figure panel_figure(const BatchPanel& panel, const std::string& challenger
     smallest = std::min(smallest, static_cast<double>(task->batch_size));
     largest = std::max(largest, static_cast<double>(task->batch_size));
   }
-  drawn.series.push_back({.name = panel.baseline,
+  drawn.series.push_back({.name = panel.baseline_label(),
                           .x = {smallest, largest},
                           .y = {0.0, 0.0},
                           .style = {.colour = baseline_colour, .width = 0.8, .dash = plot::Dash::dashed}});
-  for (std::size_t i = 0; i < panel.lines.size(); ++i) {
+  std::vector<std::size_t> order(panel.lines.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_partition(order.begin(), order.end(), [&](auto i) { return panel.lines[i].arm->arm != challenger; });
+  for (const auto i : order) {  // the challenger last, above the others
     const auto& line = panel.lines[i];
     const bool main = line.arm->arm == challenger;
     plot::Series series{.name = line.arm->label.empty() ? line.arm->arm : line.arm->label,

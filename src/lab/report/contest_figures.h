@@ -16,7 +16,8 @@ std::string picture_name(const BatchPanel& panel);
 bool has_picture(const TaskAnalysis& task);
 bool has_picture(const BatchPanel& panel);
 
-/// The metric at equal time with 95 % intervals, best first, and, where it was measured, the speed-up.
+/// The metric at equal time, best first, and the paired differences from the challenger, with 95 % intervals; where it
+/// was measured, the speed-up.
 plot::Figure task_figure(const TaskAnalysis& task, const std::string& challenger);
 
 /// The advantage over the baseline by batch size with 95 % intervals.

@@ -106,6 +106,13 @@ void add_lines(BatchPanel& panel) {
 
 }  // namespace
 
+std::string BatchPanel::baseline_label() const {
+  for (const auto* task : tasks) {
+    if (const auto* arm = arm_of(*task, baseline); arm != nullptr && !arm->label.empty()) return arm->label;
+  }
+  return baseline;
+}
+
 std::vector<BatchPanel> batch_panels(const contest::Result& result) {
   std::vector<BatchPanel> panels;
   for (const auto& task : result.tasks) {

@@ -24,7 +24,7 @@ std::vector<std::string> labels_at(const TaskAnalysis& task, const std::vector<s
 // "; soap and muon do not differ from it clearly" and the like; nothing for an empty list.
 std::string level_clause(const TaskAnalysis& task, const Winner& winner) {
   if (winner.level.empty()) return "";
-  return fmt::format("; {} {} not differ from it clearly", listed(labels_at(task, winner.level)),
+  return fmt::format(", but {} {} not differ from it clearly", listed(labels_at(task, winner.level)),
                      winner.level.size() == 1 ? "does" : "do");
 }
 
@@ -133,8 +133,10 @@ std::string winner_sentence(const TaskAnalysis& task, const std::string& challen
   const auto extreme = study::larger_is_better(metric) ? "highest" : "lowest";
   const bool alone = winner.beaten.size() + winner.level.size() + winner.ahead.size() + winner.unknown.size() == 0;
   const bool won = winner.level.empty() && winner.ahead.empty() && winner.unknown.empty() && !alone;
-  auto text = fmt::format("{}: {} {} {} {}, {} ({})", task.task->name, best.label(), won ? "won with the" : "has the",
-                          extreme, metric_words(metric), mean_text(best, metric), counted(best.seeds, "seed"));
+  auto text =
+      fmt::format("{}: {}{} {} {} {}, {} ({})", task.task->name, winner.level.empty() ? "" : "no clear winner; ",
+                  best.label(), won ? "won with the" : "has the", extreme, metric_words(metric),
+                  mean_text(best, metric), counted(best.seeds, "seed"));
   if (alone) return text + "; no other optimizer took part.";
   text += level_clause(task, winner) + beaten_clause(task, winner) + unknown_clause(task, winner) +
           diverged_clause(task) + ".";

@@ -24,8 +24,9 @@ std::string mean_text(const ArmAnalysis& arm, const std::string& metric);
 /// "better", "worse", "no clear difference", "unknown".
 std::string verdict_word(study::Verdict verdict);
 
-/// Who won: "gpt-small: lehi-kron has the lowest test loss, 1.2830 ± 0.0040 (8 seeds); soap does not differ from it
-/// clearly; it is clearly better than the other 7." Ends with the challenger, if that one is clearly worse.
+/// Who won: "gpt-small: no clear winner; muon has the lowest test loss, 1.2830 ± 0.0040 (8 seeds), but soap does not
+/// differ from it clearly; it is clearly better than the other 7." Ends with the challenger, if that one is clearly
+/// worse.
 std::string winner_sentence(const TaskAnalysis& task, const std::string& challenger);
 
 /// The challenger against each control; "" for a task without controls or without the challenger.
