@@ -3,19 +3,23 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
+#include <exception>
+#include <filesystem>
 #include <ostream>
 #include <utility>
 #include <vector>
 
 #include "base/lists.h"
 #include "cli/arguments.h"
+#include "cli/report.h"
 #include "cli/run_flags.h"
 #include "cli/study_command.h"
 #include "cli/table.h"
 #include "contest/contest_json.h"
 #include "files/files.h"
 #include "lehi/runtime.h"
+#include "plot/svg.h"
+#include "report/contest_report.h"
 #include "report/document.h"
 #include "report/format.h"
 
@@ -57,46 +61,36 @@ std::vector<std::string> words_of(const ContestConfig& config) {
   return words;
 }
 
-std::string mean_text(const std::vector<study::SeedValue>& values) {
-  if (values.empty()) return "-";
-  std::vector<double> numbers;
-  numbers.reserve(values.size());
-  for (const auto& value : values) numbers.push_back(value.value);
-  const auto mean = study::mean_and_std(numbers);
-  if (!std::isfinite(mean.mean)) return "diverged";
-  return fmt::format("{:.5g} ± {:.2g}", mean.mean, mean.std);
+void write_pictures(const contest::Result& result, const std::filesystem::path& directory) {
+  const auto figures = report::contest_figures(result);
+  if (!figures.empty()) make_directories(directory);
+  for (const auto& [name, figure] : figures) publish_text(directory / (name + ".svg"), plot::to_svg(figure));
 }
 
-report::Document summary(const contest::Result& result) {
-  report::Document document;
-  for (const auto& task : result.tasks) {
-    report::Table table{.rows = {{"optimizer", "step time", "steps", "rate", "other setting", task.metric}}};
-    for (const auto& arm : task.arms) {
-      table.rows.push_back({arm.label, fmt::format("{:.2f}", arm.time.ratio), std::to_string(arm.steps),
-                            fmt::format("{}", arm.lr), arm.knob.empty() ? "-" : arm.knob, mean_text(arm.values)});
-    }
-    document.emplace_back(report::Heading{2, task.title});
-    document.emplace_back(std::move(table));
-  }
-  if (!result.missing.empty()) {
-    document.emplace_back(report::Heading{2, "Missing"});
-    document.emplace_back(report::List{result.missing});
-  }
-  return document;
+/// Writes the report as Markdown, with its pictures in a directory of the file's name without its ending.
+void write_markdown(const contest::Result& result, const std::filesystem::path& file) {
+  const auto pictures = file.stem().string();
+  publish_text(file, report::to_markdown(report::contest_document(result, pictures + "/")));
+  write_pictures(result, file.parent_path() / pictures);
+}
+
+void write_report(const contest::Result& result, const std::filesystem::path& directory) {
+  write_markdown(result, directory / "report.md");
+  publish_text(directory / kReportFile, report::contest_page(result));
 }
 
 void print(const contest::Result& result, bool json, std::ostream& out) {
   if (json) {
     out << contest::to_json(result).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
   } else {
-    out << report::to_text(summary(result));
+    out << report::to_text(report::contest_document(result));
   }
 }
 
 int show_contest(const ContestConfig& config, std::ostream& out, std::ostream& err) {
   const auto result = contest::read_result(config.show);
   if (!config.markdown.empty()) {
-    publish_text(config.markdown, report::to_markdown(summary(result)));
+    write_markdown(result, config.markdown);
     err << fmt::format("lehi: wrote {}\n", config.markdown);
   }
   if (config.markdown.empty() || config.json) print(result, config.json, out);
@@ -163,12 +157,22 @@ int run_contest(const ContestConfig& config, std::ostream& out, std::ostream& er
   auto request = config.request;
   request.runner.terminal = is_terminal(err);
   request.check = [&](const auto& plan) { check_data(plan, request.runner.data_dir, err); };
+  // After each phase. The contest goes on if the report fails; the last one is written below.
+  request.written = [&](const contest::Result& result) {
+    try {
+      write_report(result, request.directory);
+    } catch (const std::exception& error) {
+      err << fmt::format("lehi: warning: the report was not written: {}\n", error.what());
+    }
+  };
   const auto outcome = contest::run_contest(request, err);
   if (outcome.signal != 0) {
     err << fmt::format("lehi: stopped; `{}` continues the contest\n", report::shell_line(words_of(config)));
     return 128 + outcome.signal;
   }
+  write_report(outcome.result, request.directory);
   print(outcome.result, config.json, out);
+  if (!config.json) out << fmt::format("\nreport: {}\n", (request.directory / kReportFile).string());
   return outcome.failed_code;
 }
 

@@ -110,6 +110,7 @@ void complete_task(const Contest& contest, const std::vector<double>& rates, Tas
     task.arms.push_back(arm.name);
     if (task.rates_of.count(arm.name) == 0) task.rates_of[arm.name] = rates.empty() ? arm.rates : rates;
   }
+  if (task.speed_steps == 0) task.speed_steps = task.steps;
   if (task.speed_up.empty()) {
     for (const auto& arm : contest.arms) {
       if (!arm.control && arm.name != contest.baseline) task.speed_up.push_back(arm.name);

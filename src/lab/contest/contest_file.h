@@ -60,7 +60,7 @@ struct TaskSpec {
   std::vector<std::uint64_t> tuning_seeds;
   std::vector<std::uint64_t> seeds;
   double effect = 0.01;
-  std::int64_t speed_steps = 100;  ///< of a run that measures the time of a step
+  std::int64_t speed_steps = 0;  ///< of a run that measures the time of a step; as many as `steps` if the file has none
   std::int64_t speed_rounds = 5;
   std::vector<std::string> speed_up;  ///< arms
   std::size_t speed_up_seeds = 3;     ///< the first ones of `seeds`; 0: no speed-up is measured
