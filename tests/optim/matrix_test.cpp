@@ -311,7 +311,7 @@ void expect_states_go_on(const Options& options, int saved_after) {
   };
   const Weights weights = fresh({normal({5, 4}), normal({3}), normal({4, 2, 2, 2})});
   std::vector<std::pair<Weights, Weights>> script;
-  for (int step = 0; step < saved_after + 9; ++step) script.emplace_back(normal_like(weights), normal_like(weights));
+  for (int step = 0; step < saved_after + 5; ++step) script.emplace_back(normal_like(weights), normal_like(weights));
   Optimizer original(named(weights), options);
   for (int step = 0; step < saved_after; ++step) {
     const auto& [g, s] = script[static_cast<std::size_t>(step)];
@@ -341,7 +341,7 @@ void expect_states_go_on(const Options& options, int saved_after) {
 
 TEST(Matrix, AStateSavedAtAnyStepGoesOnWithTheSameBits) {
   for (const Options& options : matrix_presets()) {
-    for (int step = 0; step <= 9; ++step) expect_states_go_on(options, step);
+    for (const int step : {0, 1, 2, 3, 5, 7}) expect_states_go_on(options, step);
   }
 }
 
@@ -467,26 +467,49 @@ TEST(Matrix, RanksTakeTheStepsOfOneProcess) {
   }
 }
 
-// The weights after some steps with this many threads, of matrices large enough for BLAS to share out a product.
-Weights after_steps_with(int threads, std::size_t matrices, const Options& options) {
+// The weights after some steps with this many threads.
+Weights after_steps_with(int threads, const Weights& start, const Options& options) {
   const int before = at::get_num_threads();
   at::set_num_threads(threads);
   torch::manual_seed(12);
-  Weights weights;
-  for (std::size_t i = 0; i < matrices; ++i) weights.push_back(normal({192, 160}, torch::kFloat32));
+  const Weights weights = fresh(start);
   Optimizer optimizer(weights, options);
   for (int step = 0; step < 4; ++step) Scripted().step(optimizer, weights, normal_like(weights), normal_like(weights));
   at::set_num_threads(before);
   return weights;
 }
 
-TEST(Matrix, AtLeastAsManyMatricesAsThreadsHaveTheSameBitsOnAnyNumberOfThreads) {
+void expect_same_bits_on_any_threads(const Weights& start) {
   for (const Options& options : matrix_presets()) {
     SCOPED_TRACE(options.name);
-    const Weights one = after_steps_with(1, 3, options);
+    const Weights one = after_steps_with(1, start, options);
+    EXPECT_GT(relative_difference(flat(one), flat(start)), 1e-4);
     for (const int threads : {2, 3}) {
-      EXPECT_TRUE(same_bits(flat(after_steps_with(threads, 3, options)), flat(one))) << threads << " threads";
+      EXPECT_TRUE(same_bits(flat(after_steps_with(threads, start, options)), flat(one))) << threads << " threads";
     }
+  }
+}
+
+TEST(Matrix, ASmallOneHasTheSameBitsOnAnyNumberOfThreads) {
+  torch::manual_seed(13);
+  expect_same_bits_on_any_threads({normal({96, 70}, torch::kFloat32)});
+}
+
+TEST(Matrix, LargeOnesHaveThemWhereTheyAreAtLeastAsManyAsTheThreads) {
+  torch::manual_seed(14);
+  Weights start;
+  for (int i = 0; i < 3; ++i) start.push_back(normal({208, 208}, torch::kFloat32));
+  expect_same_bits_on_any_threads(start);
+}
+
+// Fewer large ones share out their products, which may round in another order.
+TEST(Matrix, ALargeOneIsTheSameToRoundingOnAnyNumberOfThreads) {
+  torch::manual_seed(15);
+  const Weights start = {normal({208, 208})};
+  for (const Options& options : matrix_presets()) {
+    SCOPED_TRACE(options.name);
+    const Weights one = after_steps_with(1, start, options);
+    EXPECT_LE(relative_difference(flat(after_steps_with(3, start, options)), flat(one)), 1e-9);
   }
 }
 
