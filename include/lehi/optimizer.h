@@ -97,9 +97,9 @@ struct ParameterState : public torch::optim::OptimizerCloneableParamState<Parame
 
   /// Decided at the parameter's first step. With `left`, `right` and `both`, m and v are in the bases below.
   MatrixState matrix = MatrixState::diagonal;
-  torch::Tensor left;         ///< L [rows, rows]
-  torch::Tensor right;        ///< R [columns, columns]
-  torch::Tensor left_basis;   ///< Q_L, one vector a column
+  torch::Tensor left;         ///< L [blocks, length, length]: one block of all rows, or Kronecker::square_blocks
+  torch::Tensor right;        ///< R, of the columns
+  torch::Tensor left_basis;   ///< Q_L, one vector a column of each block
   torch::Tensor right_basis;  ///< Q_R
 
   void serialize(torch::serialize::InputArchive& archive) override;

@@ -90,7 +90,11 @@ enum class Sides : std::uint8_t { automatic, smaller, both };
 struct Kronecker {
   FactorSource factors = FactorSource::probe;
   Sides sides = Sides::automatic;
-  double cost = 0.5;             ///< > 0, for Sides::automatic
+  double cost = 0.5;  ///< > 0, for Sides::automatic
+  /// Cuts a matrix's longer side into the fewest equal blocks that are no longer than the other side, each with a
+  /// factor and a basis of its own; sides without such blocks of at least half that length stay whole. Costs then count
+  /// a block's length instead of the side's.
+  bool square_blocks = false;
   std::int64_t basis_every = 1;  ///< new bases every so many steps, where every step has new factors; 1 to 2^40
 };
 

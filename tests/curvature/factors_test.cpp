@@ -85,6 +85,10 @@ std::vector<ParameterState> factors_with(const FactorCase& test, Scale scale, st
   optimizer.step(test.predict(), *test.loss, test.targets);
   std::vector<ParameterState> states;
   for (const Tensor& parameter : test.parameters) states.push_back(*optimizer.find_state(parameter));
+  for (ParameterState& state : states) {  // of one block
+    if (state.left.defined()) state.left = state.left[0];
+    if (state.right.defined()) state.right = state.right[0];
+  }
   return states;
 }
 

@@ -108,9 +108,10 @@ TEST(ProbeFactor, IsOneOverNOrItsRootWithTheWeightLikewise) {
 }
 
 TEST(RecipeString, NamesEveryPart) {
-  EXPECT_EQ(to_string(recipe_of(Preset::lehi_gn)),
-            "probe=gauss-newton every=10 dense=200 alternate=no doubling=no accumulator=ema mix=max rule=adam "
-            "decay=decoupled scale=mean shape=diagonal factors=probe sides=automatic cost=0.5 basis-every=1");
+  EXPECT_EQ(
+      to_string(recipe_of(Preset::lehi_gn)),
+      "probe=gauss-newton every=10 dense=200 alternate=no doubling=no accumulator=ema mix=max rule=adam "
+      "decay=decoupled scale=mean shape=diagonal factors=probe sides=automatic cost=0.5 square-blocks=no basis-every=1");
   for (const Preset preset : all_presets()) EXPECT_EQ(difference(to_string(recipe_of(preset)), recipe_of(preset)), "");
 }
 

@@ -69,6 +69,26 @@ TEST(TurnedSides, OfALongMatrixTheOtherSideCountsAlone) {
                 {Sides::automatic, {300, 300}, unknown, 100, "none"}});
 }
 
+TEST(BlockLength, IsTheSideUnlessSquareBlocksFit) {
+  const Kronecker square{.square_blocks = true};
+  EXPECT_EQ(block_length({}, 300, 20), 300);
+  EXPECT_EQ(block_length(square, 20, 300), 20) << "the shorter side is never cut";
+  EXPECT_EQ(block_length(square, 300, 20), 20);
+  EXPECT_EQ(block_length(square, 3072, 768), 768);
+  EXPECT_EQ(block_length(square, 784, 50), 49) << "16 blocks of 49";
+  EXPECT_EQ(block_length(square, 100, 9), 5);
+  EXPECT_EQ(block_length(square, 22, 8), 22) << "blocks of 2 are less than half of 8";
+  EXPECT_EQ(block_length(square, 97, 50), 97) << "a prime";
+  EXPECT_EQ(block_length(square, 7, 1), 7) << "a block of 1 is no basis";
+}
+
+TEST(BlockLength, TakesTheSidesPlaceInTheCost) {
+  const Kronecker square{.sides = Sides::automatic, .cost = 0.5, .square_blocks = true};
+  EXPECT_EQ(text_of(turned_sides(square, {300, 20}, 80, 8192)), "both");
+  EXPECT_EQ(text_of(turned_sides(square, {300, 20}, 79, 8192)), "right") << "one block of 20 instead of 15";
+  EXPECT_EQ(text_of(turned_sides(square, {300, 20}, 80, 20)), "both") << "blocks are within the largest side";
+}
+
 // A convolution sees at least 16 positions of each prediction.
 TEST(TurnedSides, AConvolutionCountsItsPositions) {
   expect_cases({{Sides::automatic, {.rows = 400, .columns = 400, .convolution = true}, 100, 8192, "both"},

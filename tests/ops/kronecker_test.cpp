@@ -32,6 +32,16 @@ double distance_from_identity(const Tensor& matrix) {
   return (matrix - torch::eye(matrix.size(0), matrix.options())).abs().max().item<double>();
 }
 
+/// As one block.
+Tensor whole(const Tensor& matrix) { return matrix.defined() ? matrix.unsqueeze(0) : matrix; }
+
+/// The next basis of a factor of one block.
+Basis next_whole(const Tensor& factor, const Tensor& old) {
+  Basis basis = next_basis(whole(factor), whole(old));
+  if (basis.vectors.defined()) basis.vectors = basis.vectors[0];
+  return basis;
+}
+
 /// How far the columns of two bases are apart, whatever their signs.
 double angle(const Tensor& a, const Tensor& b) { return distance_from_identity(a.t().matmul(b).abs()); }
 
@@ -56,9 +66,9 @@ TEST(Kronecker, TurningIsTwoProductsAndBackIsTheInverse) {
           expected[i][j] = sum;
         }
       }
-      const Tensor turned = turn(x, l, r);
+      const Tensor turned = turn(x, whole(l), whole(r));
       EXPECT_LE(relative_difference(turned, expected), 1e-14);
-      EXPECT_LE(relative_difference(turn_back(turned, l, r), x), 1e-14);
+      EXPECT_LE(relative_difference(turn_back(turned, whole(l), whole(r)), x), 1e-14);
     }
   }
 }
@@ -67,21 +77,21 @@ TEST(Kronecker, AFactorTakesTheProductWithTheTransposed) {
   const Tensor x = random_matrix(3, 5, 4);
   const Tensor old = random_matrix(3, 3, 5);
   const Tensor factor = old.clone();
-  add_to_factor(factor, x, 0.75, 0.5);
+  add_to_factor(whole(factor), x, 0.75, 0.5);
   Tensor expected = torch::zeros({3, 3}, torch::kFloat64);
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) expected[i][j] = 0.75 * old[i][j] + 0.5 * (x[i] * x[j]).sum();
   }
   EXPECT_LE(relative_difference(factor, expected), 1e-15);
   const Tensor right = torch::zeros({5, 5}, torch::kFloat64);
-  add_to_factor(right, x.t(), 0.0, 1.0);
+  add_to_factor(whole(right), x.t(), 0.0, 1.0);
   EXPECT_LE(relative_difference(right, x.t().matmul(x)), 1e-15);
 }
 
 TEST(Kronecker, TheFirstBasisHasTheEigenvectorsByFallingEigenvalue) {
   const Tensor truth = random_basis(5, 6);
   const Tensor factor = with_spectrum(truth, {9.0, 5.0, 2.0, 0.5, 0.0});
-  const Basis basis = next_basis(factor, {});
+  const Basis basis = next_whole(factor, {});
   EXPECT_FALSE(basis.order.defined());
   EXPECT_LE(distance_from_identity(basis.vectors.t().matmul(basis.vectors)), 1e-14);
   EXPECT_LE(angle(basis.vectors, truth), 1e-13);
@@ -94,7 +104,7 @@ TEST(Kronecker, IterationsConvergeToTheEigenvectors) {
   Basis basis{.vectors = random_basis(5, 8)};
   double previous = angle(basis.vectors, truth);
   ASSERT_GT(previous, 0.1);
-  for (int i = 0; i < 80; ++i) basis = next_basis(factor, basis.vectors);
+  for (int i = 0; i < 80; ++i) basis = next_whole(factor, basis.vectors);
   EXPECT_LE(distance_from_identity(basis.vectors.t().matmul(basis.vectors)), 1e-14);
   EXPECT_LE(angle(basis.vectors, truth), 1e-12);
   EXPECT_TRUE(torch::equal(basis.order, torch::arange(5))) << "once sorted, it stays so";
@@ -103,7 +113,7 @@ TEST(Kronecker, IterationsConvergeToTheEigenvectors) {
 TEST(Kronecker, OneIterationIsTheQrOfTheProductInFallingOrder) {
   const Tensor factor = with_spectrum(random_basis(4, 9), {4.0, 3.0, 2.0, 1.0});
   const Tensor old = random_basis(4, 10);
-  const Basis basis = next_basis(factor, old);
+  const Basis basis = next_whole(factor, old);
   const Tensor estimates = torch::diagonal(old.t().matmul(factor).matmul(old));
   const Tensor sorted = estimates.index_select(0, basis.order);
   for (int i = 0; i + 1 < 4; ++i) EXPECT_GE(sorted[i].item<double>(), sorted[i + 1].item<double>());
@@ -116,7 +126,7 @@ TEST(Kronecker, OneIterationIsTheQrOfTheProductInFallingOrder) {
 TEST(Kronecker, VectorsInRisingOrderAreSortedAtOnce) {
   const Tensor truth = random_basis(3, 11);
   const Tensor factor = with_spectrum(truth, {3.0, 2.0, 1.0});
-  const Basis basis = next_basis(factor, truth.flip({1}).contiguous());
+  const Basis basis = next_whole(factor, truth.flip({1}).contiguous());
   EXPECT_TRUE(torch::equal(basis.order, torch::tensor({2, 1, 0})));
   EXPECT_LE(angle(basis.vectors, truth), 1e-14);
 }
@@ -126,18 +136,45 @@ TEST(Kronecker, TheFirstBasisOfALargeFactorIsItsQr) {
   torch::manual_seed(12);
   const Tensor x = torch::randn({1025, 8});
   const Tensor factor = x.matmul(x.t()) + torch::eye(1025);
-  const Basis basis = next_basis(factor, {});
+  const Basis basis = next_whole(factor, {});
   EXPECT_FALSE(basis.order.defined());
   EXPECT_LE(distance_from_identity(basis.vectors.t().matmul(basis.vectors)), 1e-5);
   const Tensor r = basis.vectors.t().matmul(factor);
   EXPECT_LE(torch::tril(r, -1).norm().item<double>(), 1e-5 * r.norm().item<double>());
 }
 
+// Blocks are the matrix that has them on its diagonal and zeros elsewhere.
+TEST(Kronecker, BlocksAreABlockDiagonalMatrix) {
+  const Tensor left = torch::stack({random_basis(2, 20), random_basis(2, 21), random_basis(2, 22)});
+  const Tensor right = torch::stack({random_basis(4, 23), random_basis(4, 24)});
+  const auto dense = [](const Tensor& blocks) { return torch::block_diag(blocks.unbind()); };
+  const Tensor x = random_matrix(6, 8, 25);
+  const Tensor turned = turn(x, left, right);
+  EXPECT_LE(relative_difference(turned, dense(left).t().matmul(x).matmul(dense(right))), 1e-14);
+  EXPECT_LE(relative_difference(turn_back(turned, left, right), x), 1e-14);
+
+  const Tensor factor = torch::zeros({3, 2, 2}, torch::kFloat64);
+  add_to_factor(factor, x, 0.0, 1.0);
+  const Tensor product = x.matmul(x.t());
+  for (int i = 0; i < 3; ++i) {
+    const Tensor block = product.slice(0, 2 * i, 2 * i + 2).slice(1, 2 * i, 2 * i + 2);
+    EXPECT_LE(relative_difference(factor[i], block), 1e-14);
+  }
+  const Basis first = next_basis(factor, {});
+  const Basis second = next_basis(factor, left);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(torch::equal(first.vectors[i], next_whole(factor[i], {}).vectors));
+    const Basis alone = next_whole(factor[i], left[i]);
+    EXPECT_TRUE(torch::equal(second.vectors[i], alone.vectors));
+    EXPECT_TRUE(torch::equal(second.order.slice(0, 2 * i, 2 * i + 2), alone.order + 2 * i));
+  }
+}
+
 TEST(Kronecker, AFactorThatIsNotFiniteHasNoBasis) {
   Tensor factor = torch::eye(3, torch::kFloat64);
   factor[1][2] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_FALSE(next_basis(factor, {}).vectors.defined());
-  EXPECT_FALSE(next_basis(factor, torch::eye(3, torch::kFloat64)).vectors.defined());
+  EXPECT_FALSE(next_whole(factor, {}).vectors.defined());
+  EXPECT_FALSE(next_whole(factor, torch::eye(3, torch::kFloat64)).vectors.defined());
 }
 
 }  // namespace

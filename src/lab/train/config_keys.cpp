@@ -219,6 +219,7 @@ const std::vector<Key>& keys() {
       named_key("optimizer.shape", "diagonal, kronecker or orthogonal: how the weights of a matrix are taken together", FIELD(optimizer.recipe.shape), shape_from_name),
       named_key("optimizer.factors", "kronecker: probe, gradient or random: what the factors are made from", FIELD(optimizer.recipe.kronecker.factors), factors_from_name),
       named_key("optimizer.sides", "kronecker: automatic, smaller or both: which sides of a matrix are turned", FIELD(optimizer.recipe.kronecker.sides), sides_from_name),
+      key("optimizer.square_blocks", "kronecker: cut a matrix's longer side into blocks no longer than the other side", FIELD(optimizer.recipe.kronecker.square_blocks)),
       key("optimizer.cost", "kronecker: largest (m + n) / predictions at which automatic turns both sides", FIELD(optimizer.recipe.kronecker.cost)),
       key("optimizer.basis_every", "kronecker: steps from one basis to the next, if every step has a refresh", FIELD(optimizer.recipe.kronecker.basis_every)),
       key("optimizer.beta3", "kronecker: decay of the factors", FIELD(optimizer.group.beta3)),

@@ -2,39 +2,75 @@
 
 #include <ATen/Functions.h>
 
+#include <vector>
+
 #include "ops/norms.h"
 
 namespace lehi::ops {
 
 using torch::Tensor;
 
-Tensor turn(const Tensor& matrix, const Tensor& left_basis, const Tensor& right_basis) {
-  Tensor result = matrix;
-  if (left_basis.defined()) result = torch::mm(left_basis.t(), result);
-  if (right_basis.defined()) result = torch::mm(result, right_basis);
+namespace {
+
+// The product of each block of rows (side 0) or columns (side 1) with its basis or the basis's transpose.
+Tensor times_basis(const Tensor& matrix, const Tensor& basis, std::int64_t side, bool back) {
+  Tensor result = torch::empty_like(matrix, torch::MemoryFormat::Contiguous);
+  const std::int64_t length = basis.size(1);
+  for (std::int64_t i = 0; i < basis.size(0); ++i) {
+    Tensor out = result.narrow(side, i * length, length);
+    const Tensor in = matrix.narrow(side, i * length, length);
+    const Tensor vectors = (side == 0) == back ? basis[i] : basis[i].t();
+    side == 0 ? at::mm_out(out, vectors, in) : at::mm_out(out, in, vectors);
+  }
   return result;
 }
 
-Tensor turn_back(const Tensor& turned, const Tensor& left_basis, const Tensor& right_basis) {
-  Tensor result = turned;
-  if (left_basis.defined()) result = torch::mm(left_basis, result);
-  if (right_basis.defined()) result = torch::mm(result, right_basis.t());
-  return result;
-}
+Tensor orthonormal(const Tensor& matrix) { return std::get<0>(at::linalg_qr(matrix)).contiguous(); }
 
-void add_to_factor(const Tensor& factor, const Tensor& matrix, double decay, double gain) {
-  factor.addmm_(matrix, matrix.t(), decay, gain);
-}
-
-Basis next_basis(const Tensor& factor, const Tensor& old) {
+// The next basis of one block, and the order of its old vectors.
+Basis next_block(const Tensor& factor, const Tensor& old) {
   constexpr std::int64_t complete_limit = 1024;
-  const auto orthonormal = [](const Tensor& matrix) { return std::get<0>(at::linalg_qr(matrix)).contiguous(); };
-  if (!is_finite(factor)) return {};
   if (!old.defined() && factor.size(0) > complete_limit) return {orthonormal(factor), {}};
   if (!old.defined()) return {std::get<1>(at::linalg_eigh(factor)).flip({1}).contiguous(), {}};
   const Tensor product = torch::mm(factor, old);
   const Tensor order = (old * product).sum(0).argsort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
   return {orthonormal(product.index_select(1, order)), order};
+}
+
+}  // namespace
+
+Tensor turn(const Tensor& matrix, const Tensor& left_basis, const Tensor& right_basis) {
+  Tensor result = matrix;
+  if (left_basis.defined()) result = times_basis(result, left_basis, 0, false);
+  if (right_basis.defined()) result = times_basis(result, right_basis, 1, false);
+  return result;
+}
+
+Tensor turn_back(const Tensor& turned, const Tensor& left_basis, const Tensor& right_basis) {
+  Tensor result = turned;
+  if (left_basis.defined()) result = times_basis(result, left_basis, 0, true);
+  if (right_basis.defined()) result = times_basis(result, right_basis, 1, true);
+  return result;
+}
+
+void add_to_factor(const Tensor& factor, const Tensor& matrix, double decay, double gain) {
+  const std::int64_t length = factor.size(1);
+  for (std::int64_t i = 0; i < factor.size(0); ++i) {
+    const Tensor block = matrix.narrow(0, i * length, length);
+    factor[i].addmm_(block, block.t(), decay, gain);
+  }
+}
+
+Basis next_basis(const Tensor& factor, const Tensor& old) {
+  if (!is_finite(factor)) return {};
+  std::vector<Tensor> vectors;
+  std::vector<Tensor> orders;
+  for (std::int64_t i = 0; i < factor.size(0); ++i) {
+    const Basis next = next_block(factor[i], old.defined() ? old[i] : Tensor());
+    vectors.push_back(next.vectors);
+    if (next.order.defined()) orders.push_back(next.order + i * factor.size(1));
+  }
+  return {torch::stack(vectors), orders.empty() ? Tensor() : torch::cat(orders)};
 }
 
 }  // namespace lehi::ops

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ops/kronecker.h"
 #include "ops/orthogonal.h"
@@ -82,8 +83,10 @@ void add_factors(const MatrixStep& step, const Tensor& matrix, double factor, Pa
 void change_basis(const ops::Basis& next, std::int64_t side, Tensor& basis, ParameterState& state) {
   if (!next.vectors.defined()) return;
   if (const Tensor m = moment_matrix(state.m); m.defined()) {
-    const Tensor change = basis.defined() ? torch::mm(next.vectors.t(), basis) : next.vectors.t();
-    m.copy_(side == 0 ? torch::mm(change, m) : torch::mm(m, change.t()));
+    const auto left = [side](const Tensor& vectors) { return side == 0 ? vectors : Tensor(); };
+    const auto right = [side](const Tensor& vectors) { return side == 1 ? vectors : Tensor(); };
+    const Tensor unturned = ops::turn_back(m, left(basis), right(basis));
+    m.copy_(ops::turn(unturned, left(next.vectors), right(next.vectors)));
   }
   if (next.order.defined()) {
     for (Tensor* moment : {&state.v, &state.v_max}) {
@@ -163,6 +166,11 @@ MatrixSize matrix_size(const Tensor& parameter) {
       .rows = parameter.size(0), .columns = parameter.numel() / parameter.size(0), .convolution = parameter.dim() > 2};
 }
 
+std::vector<std::int64_t> factor_sizes(const Kronecker& kronecker, std::int64_t side, std::int64_t other) {
+  const std::int64_t length = block_length(kronecker, side, other);
+  return {side / length, length, length};
+}
+
 void begin_matrix(const Recipe& recipe, const Hyperparameters& numbers, const Tensor& parameter,
                   ParameterState& state) {
   const auto options = state_options(parameter);
@@ -176,8 +184,8 @@ void begin_matrix(const Recipe& recipe, const Hyperparameters& numbers, const Te
   if (kept.v) zero(state.v, parameter.sizes());
   if (kept.v_max) zero(state.v_max, parameter.sizes());
   const MatrixSize size = matrix_size(parameter);
-  if (turns_left(state)) zero(state.left, {size.rows, size.rows});
-  if (turns_right(state)) zero(state.right, {size.columns, size.columns});
+  if (turns_left(state)) zero(state.left, factor_sizes(recipe.kronecker, size.rows, size.columns));
+  if (turns_right(state)) zero(state.right, factor_sizes(recipe.kronecker, size.columns, size.rows));
 }
 
 void update_matrix(const MatrixStep& step, const Tensor& parameter, const Tensor& g, const Tensor& s,

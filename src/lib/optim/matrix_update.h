@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "lehi/optimizer.h"
 #include "optim/terms.h"
@@ -21,6 +22,9 @@ struct MatrixStep {
 
 /// A parameter as a matrix.
 MatrixSize matrix_size(const torch::Tensor& parameter);
+
+/// The sizes of the factor, and of the basis, of a side whose matrix has `other` as its other side.
+std::vector<std::int64_t> factor_sizes(const Kronecker& kronecker, std::int64_t side, std::int64_t other);
 
 /// The state that a matrix starts with: zeros, on the parameter's device, and no bases.
 void begin_matrix(const Recipe& recipe, const Hyperparameters& numbers, const torch::Tensor& parameter,

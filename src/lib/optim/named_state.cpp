@@ -107,7 +107,8 @@ struct Kept {
 };
 
 // What a parameter that has taken a step keeps.
-std::vector<Kept> kept_tensors(const KeptState& state, MatrixState matrix, const Tensor& parameter) {
+std::vector<Kept> kept_tensors(const Recipe& recipe, const KeptState& state, MatrixState matrix,
+                               const Tensor& parameter) {
   std::vector<Kept> kept;
   const auto sizes = parameter.sizes().vec();
   const bool orthogonal = matrix == MatrixState::orthogonal;
@@ -116,12 +117,14 @@ std::vector<Kept> kept_tensors(const KeptState& state, MatrixState matrix, const
   if (state.v_max && !orthogonal) kept.push_back({".v_max", &ParameterState::v_max, sizes});
   const MatrixSize size = matrix_size(parameter);
   if (matrix == MatrixState::left || matrix == MatrixState::both) {
-    kept.push_back({".left", &ParameterState::left, {size.rows, size.rows}});
-    kept.push_back({".left_basis", &ParameterState::left_basis, {size.rows, size.rows}});
+    const auto blocks = factor_sizes(recipe.kronecker, size.rows, size.columns);
+    kept.push_back({".left", &ParameterState::left, blocks});
+    kept.push_back({".left_basis", &ParameterState::left_basis, blocks});
   }
   if (matrix == MatrixState::right || matrix == MatrixState::both) {
-    kept.push_back({".right", &ParameterState::right, {size.columns, size.columns}});
-    kept.push_back({".right_basis", &ParameterState::right_basis, {size.columns, size.columns}});
+    const auto blocks = factor_sizes(recipe.kronecker, size.columns, size.rows);
+    kept.push_back({".right", &ParameterState::right, blocks});
+    kept.push_back({".right_basis", &ParameterState::right_basis, blocks});
   }
   return kept;
 }
@@ -152,7 +155,8 @@ void gather_matrix_states(const OptimizerParts& parts, const Groups& groups, con
   for (const std::size_t index : matrices) {
     const Tensor& parameter = parts.parameters.tensor(index);
     const KeptState kept = kept_state(parts.options.recipe, group_options(groups, parts.parameters.group_of(index)));
-    for (const auto& [suffix, member, sizes] : kept_tensors(kept, state_of(index)->matrix, parameter)) {
+    for (const auto& [suffix, member, sizes] :
+         kept_tensors(parts.options.recipe, kept, state_of(index)->matrix, parameter)) {
       const auto length = c10::multiply_integers(sizes);
       const Tensors whole = parts.ranks->gather_matrices(
           {index}, [length](std::size_t) { return length; },
@@ -233,7 +237,7 @@ Optimizer::NamedState make_named_state(const OptimizerParts& parts, const Groups
       if (recipe.shape != Shape::diagonal) {
         result.emplace_back(name + ".matrix", integer(static_cast<std::int64_t>(state->matrix)));
       }
-      for (const auto& [suffix, member, sizes] : kept_tensors(kept, state->matrix, parameter)) {
+      for (const auto& [suffix, member, sizes] : kept_tensors(recipe, kept, state->matrix, parameter)) {
         const Tensor& value = divided && !matrix ? whole[suffix][i] : state->*member;
         // Undefined: the rule began to keep it after the last step, with zeros; or there is no basis yet.
         result.emplace_back(name + suffix, value.defined() ? value : zero_entry(parameter, sizes));
@@ -272,7 +276,7 @@ void restore_named_state(OptimizerParts& parts, const Groups& groups, States& st
       if (entries.has(name + ".matrix")) fresh.matrix = take_matrix_state(entries, name, parameter);
       const bool matrix = fresh.matrix != MatrixState::diagonal;
       if (fresh.step == 0 && !matrix) continue;
-      for (const auto& [suffix, member, sizes] : kept_tensors(kept, fresh.matrix, parameter)) {
+      for (const auto& [suffix, member, sizes] : kept_tensors(parts.options.recipe, kept, fresh.matrix, parameter)) {
         const auto dtype = torch::promote_types(parameter.scalar_type(), torch::kFloat32);
         Tensor given = entries.take(name + suffix, sizes, dtype);
         if (matrix && !parts.ranks->owns_matrix(i)) continue;

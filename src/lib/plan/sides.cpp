@@ -11,19 +11,29 @@ constexpr double positions = 16.0;
 
 }  // namespace
 
+std::int64_t block_length(const Kronecker& kronecker, std::int64_t side, std::int64_t other) {
+  if (!kronecker.square_blocks || side <= other) return side;
+  for (std::int64_t length = other; 2 * length >= other && length > 1; --length) {
+    if (side % length == 0) return length;
+  }
+  return side;
+}
+
 TurnedSides turned_sides(const Kronecker& kronecker, const MatrixSize& size, double predictions,
                          std::int64_t largest_side) {
+  const std::int64_t left = block_length(kronecker, size.rows, size.columns);
+  const std::int64_t right = block_length(kronecker, size.columns, size.rows);
   const auto fits = [&](std::int64_t side) { return side > 1 && side <= largest_side; };
-  TurnedSides sides{.left = fits(size.rows), .right = fits(size.columns)};
+  TurnedSides sides{.left = fits(left), .right = fits(right)};
   if (size.rows <= 1 || size.columns <= 1) return {};
   if (!sides.any() || kronecker.sides == Sides::both) return sides;
 
   const double limit = kronecker.cost * predictions * (size.convolution ? positions : 1.0);
-  const auto total = static_cast<double>((sides.left ? size.rows : 0) + (sides.right ? size.columns : 0));
+  const auto total = static_cast<double>((sides.left ? left : 0) + (sides.right ? right : 0));
   const bool automatic = kronecker.sides == Sides::automatic;
   if (automatic && total <= limit) return sides;
   if (sides.left && sides.right) (size.rows <= size.columns ? sides.right : sides.left) = false;
-  const auto kept = static_cast<double>(sides.left ? size.rows : size.columns);
+  const auto kept = static_cast<double>(sides.left ? left : right);
   return automatic && kept > limit ? TurnedSides{} : sides;
 }
 

@@ -14,6 +14,9 @@ struct MatrixSize {
   bool convolution = false;  ///< more than two dimensions
 };
 
+/// The length of the blocks of a side whose matrix has `other` as its other side: `side` itself if it is not cut.
+std::int64_t block_length(const Kronecker& kronecker, std::int64_t side, std::int64_t other);
+
 struct TurnedSides {
   bool left = false;   ///< the rows' side: L
   bool right = false;  ///< the columns' side: R
@@ -21,8 +24,8 @@ struct TurnedSides {
   bool any() const { return left || right; }
 };
 
-/// `predictions`: how many a step averages over, infinity where that is unknown. Sides of length 1, and those longer
-/// than `largest_side`, are never turned.
+/// `predictions`: how many a step averages over, infinity where that is unknown. Sides of length 1, and those with
+/// blocks longer than `largest_side`, are never turned.
 TurnedSides turned_sides(const Kronecker& kronecker, const MatrixSize& size, double predictions,
                          std::int64_t largest_side);
 
