@@ -74,10 +74,11 @@ enum class Shape : std::uint8_t { diagonal, kronecker, orthogonal };
 
 /// Which S makes the factors L and R.
 ///   probe      the pulled-back probe, at its refreshes; turned into use at once
-///   gradient   g, at the schedule's refreshes; in use from the next step on, because bases that contain the gradient
-///              which they turn are biased
+///   gradient   g, at every step; in use from the next step on, because bases that contain the gradient which they turn
+///              are biased
+///   both       the probe at its refreshes, and g at every step
 ///   random     at refreshes, a matrix of normal numbers with the probe's 2-norm: a control
-enum class FactorSource : std::uint8_t { probe, gradient, random };
+enum class FactorSource : std::uint8_t { probe, gradient, both, random };
 
 /// Which sides of a matrix get a factor. With T predictions per step (16 times as many for convolutions, which see
 /// several positions of each), turning both sides costs 2/3 (m+n)/T of the forward and backward pass.
@@ -95,7 +96,7 @@ struct Kronecker {
   /// factor and a basis of its own; sides without such blocks of at least half that length stay whole. Costs then count
   /// a block's length instead of the side's.
   bool square_blocks = false;
-  std::int64_t basis_every = 1;  ///< new bases every so many steps, where every step has new factors; 1 to 2^40
+  std::int64_t basis_every = 1;  ///< new bases every so many steps, where every step is a refresh; 1 to 2^40
 };
 
 struct Recipe {

@@ -32,19 +32,27 @@ json find(const json& list, const std::string& name) {
 
 TEST(List, OptimizersCarryTheirPartsAndDefaults) {
   const auto list = run({"list", "optimizers", "--json"}).json();
-  EXPECT_EQ(names_of(list),
-            (std::set<std::string>{"lehi", "lehibrid", "lehi-gn", "adam-simplified", "adam", "adamw", "amsgrad",
-                                   "nadam", "radam", "adagrad", "rmsprop", "sgd", "sophia-g"}));
+  EXPECT_EQ(names_of(list), (std::set<std::string>{"lehi", "lehibrid", "lehi-gn", "adam-simplified", "adam", "adamw",
+                                                   "amsgrad", "nadam", "radam", "adagrad", "rmsprop", "sgd", "sophia-g",
+                                                   "lion", "muon", "soap", "lehi-kron"}));
   // The paper's LEHIBRID, part by part.
   const auto hybrid = find(list, "lehibrid");
   EXPECT_EQ(hybrid["probe"], "imitation");
-  EXPECT_EQ(hybrid["schedule"], (json{{"every", 1}, {"dense", 0}, {"alternate", true}}));
+  EXPECT_EQ(hybrid["schedule"], (json{{"every", 1}, {"dense", 0}, {"alternate", true}, {"doubling", false}}));
   EXPECT_EQ(hybrid["accumulator"], "running-sum");
   EXPECT_EQ(hybrid["mix"], "none");
   EXPECT_EQ(hybrid["rule"], "adam-simplified");
   EXPECT_EQ(hybrid["scale"], "sqrt-n");
+  EXPECT_EQ(hybrid["shape"], "diagonal");
+  EXPECT_FALSE(hybrid.contains("kronecker"));
   EXPECT_EQ(hybrid["defaults"]["beta1"], 0.9);
   EXPECT_EQ(hybrid["defaults"]["beta2"], 0.999);
+  // One that takes matrices as a whole.
+  const auto soap = find(list, "soap");
+  EXPECT_EQ(soap["shape"], "kronecker");
+  EXPECT_EQ(soap["kronecker"]["factors"], "gradient");
+  EXPECT_EQ(soap["kronecker"]["basis_every"], 10);
+  EXPECT_EQ(soap["defaults"]["beta3"], 0.95);
   for (const auto& entry : list) EXPECT_NE(entry["summary"], "") << entry["name"];
 }
 

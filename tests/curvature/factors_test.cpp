@@ -81,7 +81,13 @@ FactorCase squared_error() {
 
 /// The factors of one step with this seed: beta3 = 0 makes them S S^T and S^T S; lr = 0 leaves the weights alone.
 std::vector<ParameterState> factors_with(const FactorCase& test, Scale scale, std::uint64_t seed) {
-  LehiKron optimizer(test.parameters, LehiKronOptions(0.0).beta3(0.0).sides(Sides::both).scale(scale).seed(seed));
+  LehiKron optimizer(test.parameters, LehiKronOptions(0.0)
+                                          .factors(FactorSource::probe)
+                                          .beta3(0.0)
+                                          .sides(Sides::both)
+                                          .square_blocks(false)
+                                          .scale(scale)
+                                          .seed(seed));
   optimizer.step(test.predict(), *test.loss, test.targets);
   std::vector<ParameterState> states;
   for (const Tensor& parameter : test.parameters) states.push_back(*optimizer.find_state(parameter));

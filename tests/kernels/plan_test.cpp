@@ -36,7 +36,7 @@ Calendar calendar_of(const Recipe& recipe, std::int64_t first, std::int64_t step
     seen.covers += plan.covers > 0 ? std::to_string(plan.covers) : ".";
     EXPECT_EQ(plan.refreshes(), plan.feed != Feed::nothing);
     EXPECT_EQ(plan.squares_probe(), std::string("p+m").find(letter(plan.feed)) != std::string::npos);
-    EXPECT_EQ(plan.second_backward(), plan.squares_probe() || plan.probe_for_factors);
+    EXPECT_EQ(plan.second_backward(), plan.squares_probe() || plan.probe_factors);
     EXPECT_EQ(plan.squares_gradient(), std::string("g+m").find(letter(plan.feed)) != std::string::npos);
   }
   return seen;
@@ -155,14 +155,14 @@ TEST(Plan, OfEveryPresetIsItsTable) {
   }
 }
 
-// "B" new factors and bases, "f" new factors only, "." none.
+// "B" new factors and bases, "s" new factors from the probe, "g" from the gradient, "b" from both, "." none.
 std::string factors_of(const Recipe& recipe, std::int64_t steps) {
   std::string seen;
   for (std::int64_t step = 1; step <= steps; ++step) {
     const StepPlan plan = plan_step(recipe, step);
-    EXPECT_LE(plan.bases, plan.factors);
-    EXPECT_LE(plan.probe_for_factors, plan.factors);
-    seen += plan.bases ? 'B' : plan.factors ? 'f' : '.';
+    const bool both = plan.probe_factors && plan.gradient_factors;
+    EXPECT_LE(plan.bases, plan.probe_factors || plan.gradient_factors);
+    seen += plan.bases ? 'B' : both ? 'b' : plan.probe_factors ? 's' : plan.gradient_factors ? 'g' : '.';
   }
   return seen;
 }
@@ -171,8 +171,8 @@ TEST(Plan, OfFactorsAndBases) {
   for (const Preset preset : all_presets()) {
     const Recipe recipe = recipe_of(preset);
     std::string expected(22, '.');
-    if (preset == Preset::soap) expected = "BfffffffffBfffffffffBf";
-    if (preset == Preset::lehi_kron) expected = "BB.B...B.B.........B..";
+    if (preset == Preset::soap) expected = "BgggggggggBgggggggggBg";
+    if (preset == Preset::lehi_kron) expected = "BBgBgggBgBgggggggggBgg";
     EXPECT_EQ(factors_of(recipe, 22), expected) << name(preset);
   }
 }
@@ -192,8 +192,10 @@ TEST(Plan, TheProbeIsPulledBackForFactorsAlone) {
   recipe.schedule.alternate = true;  // there is no probe at steps 4, 10, ...
   EXPECT_EQ(backward_passes(), "2111112");
   EXPECT_EQ(factors_of(recipe, 7), "B.....B");
+  recipe.kronecker.factors = FactorSource::both;
+  EXPECT_EQ(factors_of(recipe, 7), "BgggggB");
   recipe.kronecker.factors = FactorSource::gradient;  // but there is a gradient
-  EXPECT_EQ(factors_of(recipe, 7), "B..B..B");
+  EXPECT_EQ(factors_of(recipe, 7), "BggBggB");
   EXPECT_EQ(backward_passes(), "1111111");
   recipe.rule = Rule::lion;  // no v
   recipe.kronecker.factors = FactorSource::probe;

@@ -60,7 +60,7 @@ TEST(Dtype, ANonContiguousWeightTakesTheSameSteps) {
       take_step(optimizer, problem, weights, step);
       take_step(other, problem, strided, step);
     }
-    EXPECT_LE(relative_difference(flat(strided), flat(weights)), 1e-13);
+    EXPECT_LE(relative_difference(flat(strided), flat(weights)), rounding_of(options));
   }
 }
 

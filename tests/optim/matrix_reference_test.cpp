@@ -162,13 +162,13 @@ TEST(MatrixReference, MuonTakesTheStepsOfJordanEtAl) {
   for (const std::int64_t width : {6, 5, 9}) expect_muon(MatrixNetwork(width));
 }
 
-// One side of a matrix.
-struct Side {
+// One block of a matrix's rows; of its columns where the matrix is transposed.
+struct Block {
   Tensor factor;
   Tensor basis;
 
-  bool ready() const { return basis.defined(); }
-  void add(const Tensor& product, double decay) {
+  void add(const Tensor& rows, double decay) {
+    const Tensor product = rows.matmul(rows.t());
     if (!factor.defined()) factor = torch::zeros_like(product);
     factor = decay * factor + (1 - decay) * product;
   }
@@ -186,6 +186,43 @@ struct Side {
   }
 };
 
+// One side of a matrix: its rows, or its columns where it is transposed.
+struct Side {
+  std::vector<Block> blocks = std::vector<Block>(1);
+
+  bool ready() const { return blocks.front().basis.defined(); }
+  Tensor turn(const Tensor& matrix) const {
+    const auto pieces = matrix.chunk(count());
+    std::vector<Tensor> turned;
+    for (std::size_t i = 0; i < blocks.size(); ++i) turned.push_back(blocks[i].basis.t().matmul(pieces[i]));
+    return torch::cat(turned);
+  }
+  Tensor turn_back(const Tensor& matrix) const {
+    const auto pieces = matrix.chunk(count());
+    std::vector<Tensor> turned;
+    for (std::size_t i = 0; i < blocks.size(); ++i) turned.push_back(blocks[i].basis.matmul(pieces[i]));
+    return torch::cat(turned);
+  }
+  void add(const Tensor& matrix, double decay) {
+    const auto pieces = matrix.chunk(count());
+    for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i].add(pieces[i], decay);
+  }
+  // v, whose rows belong to the vectors, in their new order.
+  Tensor renew(const Tensor& v) {
+    const auto pieces = v.defined() ? v.chunk(count()) : std::vector<Tensor>(blocks.size());
+    std::vector<Tensor> ordered;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const Tensor order = blocks[i].renew();
+      if (!v.defined()) continue;
+      ordered.push_back(order.defined() ? pieces[i].index_select(0, order) : pieces[i]);
+    }
+    return v.defined() ? torch::cat(ordered) : v;
+  }
+
+ private:
+  std::int64_t count() const { return static_cast<std::int64_t>(blocks.size()); }
+};
+
 enum class Turned : std::uint8_t { left, right, both };
 
 // A matrix with its bases, its moment m in the ordinary coordinates and v in those of the bases.
@@ -201,28 +238,20 @@ struct TurnedMatrix {
   bool has_right() const { return turned != Turned::left; }
   bool ready() const { return left.ready() || right.ready(); }
   Tensor turn(Tensor x) const {
-    if (has_left()) x = left.basis.t().matmul(x);
-    if (has_right()) x = x.matmul(right.basis);
-    return x;
+    if (has_left()) x = left.turn(x);
+    return has_right() ? right.turn(x.t()).t() : x;
   }
   Tensor turn_back(Tensor x) const {
-    if (has_left()) x = left.basis.matmul(x);
-    if (has_right()) x = x.matmul(right.basis.t());
-    return x;
+    if (has_left()) x = left.turn_back(x);
+    return has_right() ? right.turn_back(x.t()).t() : x;
   }
   void add(const Tensor& s, double decay) {
-    if (has_left()) left.add(s.matmul(s.t()), decay);
-    if (has_right()) right.add(s.t().matmul(s), decay);
+    if (has_left()) left.add(s, decay);
+    if (has_right()) right.add(s.t(), decay);
   }
   void renew() {
-    if (has_left()) {
-      const Tensor order = left.renew();
-      if (order.defined() && v.defined()) v = v.index_select(0, order);
-    }
-    if (has_right()) {
-      const Tensor order = right.renew();
-      if (order.defined() && v.defined()) v = v.index_select(1, order);
-    }
+    if (has_left()) v = left.renew(v);
+    if (has_right()) v = v.defined() ? right.renew(v.t()).t() : right.renew(v);
   }
   Tensor direction(const Tensor& g, const Tensor& fed, double b1, double b2, double eps) {
     ++k;
@@ -264,9 +293,10 @@ TEST(MatrixReference, SoapWithOneSideTakesTheStepsOfVyasEtAl) {
   expect_soap(MatrixNetwork(9), Sides::smaller, Turned::right);
 }
 
-// The equations of lehi/recipe.h with the probe at steps 1, 2, 4, 8, 10, 20, 30, ...: new factors and bases from s come
-// before the step; v takes the larger of g'^2 and s'^2 there, and g'^2 at all others.
-void expect_lehi_kron(const MatrixNetwork& network, Sides sides, Turned of_second) {
+// The equations of lehi/recipe.h with the probe at steps 1, 2, 4, 8, 10, 20, 30, ...: factors from s, and new bases,
+// come before the step; v takes the larger of g'^2 and s'^2 there, and g'^2 at all others; g enters the factors after
+// it.
+void expect_lehi_kron(const MatrixNetwork& network, Sides sides, Turned of_second, std::size_t blocks = 1) {
   constexpr double lr = 0.01;
   constexpr double wd = 0.05;
   constexpr double b1 = 0.9;
@@ -278,6 +308,7 @@ void expect_lehi_kron(const MatrixNetwork& network, Sides sides, Turned of_secon
   std::map<std::size_t, TurnedMatrix> matrices;
   matrices[0].turned = sides == Sides::both ? Turned::both : Turned::left;
   matrices[2].turned = of_second;
+  matrices[2].left.blocks.resize(blocks);
   const auto advance = [&](Weights& w, std::int64_t step) {
     const MatrixSeen seen(network, w, step);
     const Weights g = seen.gradient();
@@ -294,6 +325,7 @@ void expect_lehi_kron(const MatrixNetwork& network, Sides sides, Turned of_secon
       }
       const Tensor turned = refresh ? matrix.turn(s[i]) : Tensor();
       move(w[i], matrix.direction(g[i], fed(matrix.turn(g[i]), turned), b1, b2, 1e-8), lr, wd);
+      matrix.add(g[i], b3);
     }
   };
   Options options = LehiKronOptions(lr).betas(b1, b2).beta3(b3).weight_decay(wd).mix(Mix::max).sides(sides).seed(seed);
@@ -302,6 +334,11 @@ void expect_lehi_kron(const MatrixNetwork& network, Sides sides, Turned of_secon
 }
 
 TEST(MatrixReference, LehiKronTakesItsEquationsSteps) { expect_lehi_kron(MatrixNetwork(), Sides::both, Turned::both); }
+
+// 12 rows of 6 are two square blocks.
+TEST(MatrixReference, LehiKronWithBlocksTakesItsEquationsSteps) {
+  expect_lehi_kron(MatrixNetwork(12), Sides::both, Turned::both, 2);
+}
 
 TEST(MatrixReference, LehiKronWithOneSideTakesItsEquationsSteps) {
   expect_lehi_kron(MatrixNetwork(5), Sides::smaller, Turned::left);

@@ -109,8 +109,8 @@ TEST(Matrix, NamesAndSidesChooseTheShape) {
 TEST(Matrix, ThePredictionsOfAStepChooseTheSides) {
   const NamedTensors named = named_tensors({{"w", {6, 4}}});
   const Weights weights = named.values();
-  const auto shape_with = [&](std::int64_t predictions) {
-    Optimizer optimizer(named, LehiKronOptions(0.0));
+  const auto shape_with = [&](std::int64_t predictions, bool square_blocks = false) {
+    Optimizer optimizer(named, LehiKronOptions(0.0).square_blocks(square_blocks));
     const Scripted script{torch::zeros({predictions}, torch::kFloat64)};
     script.step(optimizer, weights, normal_like(weights), normal_like(weights));
     return shape_of(optimizer, weights[0]);
@@ -119,6 +119,8 @@ TEST(Matrix, ThePredictionsOfAStepChooseTheSides) {
   EXPECT_EQ(shape_with(19), MatrixState::right);
   EXPECT_EQ(shape_with(8), MatrixState::right);
   EXPECT_EQ(shape_with(7), MatrixState::diagonal);
+  EXPECT_EQ(shape_with(14, true), MatrixState::both);  // 3 + 4 = 14 / 2
+  EXPECT_EQ(shape_with(13, true), MatrixState::right);
 }
 
 // From .grad() the number of predictions is not known.

@@ -134,7 +134,7 @@ TEST(Options, PresetsAreTheRecipesOfTheDesign) {
   EXPECT_EQ(recipe(Preset::soap).kronecker.factors, FactorSource::gradient);
   EXPECT_EQ(recipe(Preset::soap).kronecker.basis_every, 10);
   EXPECT_EQ(recipe(Preset::lehi_kron).probe, Probe::gauss_newton);
-  EXPECT_EQ(recipe(Preset::lehi_kron).kronecker.factors, FactorSource::probe);
+  EXPECT_EQ(recipe(Preset::lehi_kron).kronecker.factors, FactorSource::both);
 }
 
 TEST(Options, AnUnknownNameIsRefusedWithTheKnownOnes) {
@@ -157,7 +157,7 @@ TEST(Options, PartsHaveNamesThatReadBack) {
   for (const auto part : {Shape::diagonal, Shape::kronecker, Shape::orthogonal}) {
     EXPECT_EQ(shape_from_name(name(part)), part);
   }
-  for (const auto part : {FactorSource::probe, FactorSource::gradient, FactorSource::random}) {
+  for (const auto part : {FactorSource::probe, FactorSource::gradient, FactorSource::both, FactorSource::random}) {
     EXPECT_EQ(factors_from_name(name(part)), part);
   }
   for (const auto part : {Sides::automatic, Sides::smaller, Sides::both}) EXPECT_EQ(sides_from_name(name(part)), part);
@@ -176,8 +176,8 @@ TEST(Options, DescribeNamesEveryPartAndNumber) {
     EXPECT_NE(other.find(part), std::string::npos) << part << " is not in: " << other;
   }
   const auto kron = LehiKron(weights, LehiKronOptions(0.003).beta3(0.875).sides(Sides::smaller)).describe();
-  for (const std::string part :
-       {"lehi-kron:", "steps 1, 2, 4", "(max)", "kronecker", "smaller sides", "from the probe", "beta3 0.875"}) {
+  for (const std::string part : {"lehi-kron:", "steps 1, 2, 4", "(max)", "kronecker", "smaller sides in square blocks",
+                                 "from probe and gradient", "beta3 0.875"}) {
     EXPECT_NE(kron.find(part), std::string::npos) << part << " is not in: " << kron;
   }
   const auto muon = Muon(weights, MuonOptions(0.003)).describe();

@@ -1,6 +1,6 @@
-// The topic "shapes": times of whole steps of the optimizers that take matrices as a whole, relative to AdamW steps of the
-// same model, at batches large enough for them: GPT-2 small with 64 x 128 tokens, ResNet-18 with 256 images. And the
-// memory of their state.
+// The topic "shapes": times of whole steps of the optimizers that take matrices as a whole, relative to AdamW steps of
+// the same model, at batches large enough for them: GPT-2 small with 64 x 128 tokens, ResNet-18 with 256 images. And
+// the memory of their state.
 #include <fmt/format.h>
 
 #include <memory>
@@ -19,7 +19,8 @@ struct ShapeArm {
   double limit = 0.0;  // x adamw; 0: no bound
 };
 
-// One of `every` steps refreshes; the measured optimizer alternates between a step that refreshes and one that does not.
+// One of `every` steps refreshes; the measured optimizer alternates between a step that refreshes and one that does
+// not.
 ShapeArm kron_arm(const std::string& name, Sides sides, double limit) {
   Options options = frozen_options(Preset::lehi_kron);
   options.recipe.kronecker.sides = sides;
@@ -87,10 +88,10 @@ void measure_arms(Session& session, const Workload& workload, const std::string&
       session.add({prefix + name + "-refreshing", times.ratio({{name + ", refreshing"}}, sums[0]), "x adamw"});
       session.add({prefix + name + "-between", times.ratio({{name + ", between"}}, sums[0]), "x adamw"});
     }
-    session.add({prefix + name + "-state",
-                 bytes_of_state(*optimizers[i + 1], *workload.network) /
-                     bytes_of_state(*optimizers[0], *workload.network),
-                 "x adamw's bytes"});
+    session.add(
+        {prefix + name + "-state",
+         bytes_of_state(*optimizers[i + 1], *workload.network) / bytes_of_state(*optimizers[0], *workload.network),
+         "x adamw's bytes"});
   }
 }
 
@@ -100,13 +101,14 @@ void measure_shapes(Session& session) {
   const ShapeArm muon{"muon", frozen_options(Preset::muon), 0.0};
   {
     const Workload resnet = resnet_workload(256);
-    measure_arms(session, resnet, "ResNet-18, batch 256",
-                 {kron_arm("lehi-kron", Sides::automatic, 1.15), muon}, 0.0, 0.15);
+    measure_arms(session, resnet, "ResNet-18, batch 256", {kron_arm("lehi-kron", Sides::automatic, 1.15), muon}, 0.0,
+                 0.15);
   }
   const Workload gpt2 = gpt2_workload({}, 64, 128, /*recompute=*/false);
-  measure_arms(session, gpt2, "GPT-2 small, 64 x 128 tokens",
-               {kron_arm("lehi-kron-both", Sides::both, 1.25), kron_arm("lehi-kron-smaller", Sides::smaller, 1.12), muon},
-               0.15, 1.0);
+  measure_arms(
+      session, gpt2, "GPT-2 small, 64 x 128 tokens",
+      {kron_arm("lehi-kron-both", Sides::both, 1.25), kron_arm("lehi-kron-smaller", Sides::smaller, 1.12), muon}, 0.15,
+      1.0);
 }
 
 }  // namespace lehi::bench

@@ -33,7 +33,8 @@ struct Listing {
 
 Listing list_optimizers() {
   Listing listing;
-  listing.rows.push_back({"name", "probe", "schedule", "accumulator", "mix", "rule", "scale", "lr", "eps", "summary"});
+  listing.rows.push_back(
+      {"name", "probe", "schedule", "accumulator", "mix", "rule", "scale", "shape", "lr", "eps", "summary"});
   for (const auto which : all_presets()) {
     const auto options = preset(which);
     const auto& recipe = options.recipe;
@@ -44,8 +45,8 @@ Listing list_optimizers() {
     listing.rows.push_back({options.name, std::string(name(recipe.probe)), describe_schedule(recipe.schedule),
                             std::string(name(recipe.accumulator)), std::string(name(recipe.mix)),
                             std::string(name(recipe.rule)), std::string(name(recipe.scale)),
-                            short_number(options.group.lr), short_number(options.group.eps),
-                            std::string(summary(which))});
+                            std::string(name(recipe.shape)), short_number(options.group.lr),
+                            short_number(options.group.eps), std::string(summary(which))});
   }
   return listing;
 }

@@ -217,7 +217,7 @@ const std::vector<Key>& keys() {
       named_key("optimizer.scale", "sqrt-n or mean", FIELD(optimizer.recipe.scale), scale_from_name),
       key("optimizer.doubling", "refreshes at steps 1, 2, 4, ... up to refresh_every, then every refresh_every steps", FIELD(optimizer.recipe.schedule.doubling)),
       named_key("optimizer.shape", "diagonal, kronecker or orthogonal: how the weights of a matrix are taken together", FIELD(optimizer.recipe.shape), shape_from_name),
-      named_key("optimizer.factors", "kronecker: probe, gradient or random: what the factors are made from", FIELD(optimizer.recipe.kronecker.factors), factors_from_name),
+      named_key("optimizer.factors", "kronecker: probe, gradient, both or random: what the factors are made from", FIELD(optimizer.recipe.kronecker.factors), factors_from_name),
       named_key("optimizer.sides", "kronecker: automatic, smaller or both: which sides of a matrix are turned", FIELD(optimizer.recipe.kronecker.sides), sides_from_name),
       key("optimizer.square_blocks", "kronecker: cut a matrix's longer side into blocks no longer than the other side", FIELD(optimizer.recipe.kronecker.square_blocks)),
       key("optimizer.cost", "kronecker: largest (m + n) / predictions at which automatic turns both sides", FIELD(optimizer.recipe.kronecker.cost)),

@@ -21,8 +21,11 @@ std::string Optimizer::describe() const {
   if (recipe.probe != Probe::gradient) text += fmt::format(", {} scale", name(recipe.scale));
   if (recipe.shape != Shape::diagonal) text += fmt::format(", {} shape", name(recipe.shape));
   if (recipe.shape == Shape::kronecker) {
-    text +=
-        fmt::format(" ({} sides, factors from the {})", name(recipe.kronecker.sides), name(recipe.kronecker.factors));
+    const Kronecker& kronecker = recipe.kronecker;
+    const bool both = kronecker.factors == FactorSource::both;
+    text += fmt::format(" ({} sides{}, factors from {})", name(kronecker.sides),
+                        kronecker.square_blocks ? " in square blocks" : "",
+                        both ? "probe and gradient" : fmt::format("the {}", name(kronecker.factors)));
   }
   text += fmt::format("; lr {}", group.lr);
   if (recipe.rule == Rule::sgd) {

@@ -43,8 +43,7 @@ void GradientCheck::add(std::size_t index, const Tensor& g, const Tensor& s) {
     problem_ = fmt::format("the gradient of {} is not finite", parameters_.name(index));
   }
   const double limit = largest_to_square(parameters_.tensor(index));
-  const bool in_factors = plan_.factors && !plan_.probe_for_factors;
-  if (plan_.squares_gradient() || in_factors) {
+  if (plan_.squares_gradient() || plan_.gradient_factors) {
     const double excess = norms.largest * factors_.g / limit;
     if (excess > std::max(1.0, excess_)) {
       excess_ = excess;

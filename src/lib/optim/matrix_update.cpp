@@ -101,12 +101,6 @@ void renew_bases(ParameterState& state) {
   if (turns_right(state)) change_basis(ops::next_basis(state.right, state.right_basis), 1, state.right_basis, state);
 }
 
-void update_factors(const MatrixStep& step, const Tensor& matrix, double factor, ParameterState& state) {
-  add_factors(step, matrix, factor, state);
-  // A matrix that has its first gradient between two new bases would wait for the next ones.
-  if (step.plan.bases || !has_bases(state)) renew_bases(state);
-}
-
 void update_in_bases(const MatrixStep& step, const Tensor& parameter, const Tensor& g, const Tensor& s,
                      ParameterState& state) {
   auto scalars = coefficients({.recipe = step.recipe,
@@ -129,20 +123,23 @@ void update_in_bases(const MatrixStep& step, const Tensor& parameter, const Tens
 
 void update_kronecker(const MatrixStep& step, const Tensor& parameter, const Tensor& g, const Tensor& s,
                       ParameterState& state) {
-  const FactorSource source = step.recipe.kronecker.factors;
-  const bool from_gradient = source == FactorSource::gradient;
   const Tensor gradient = with_coupled_decay(step, parameter, g);
   Tensor probe;
   if (step.plan.second_backward()) probe = s.defined() ? as_matrix(s) : torch::zeros_like(gradient);
-  if (step.plan.factors && !from_gradient) {
-    const bool random = source == FactorSource::random;
-    update_factors(step, random ? random_like(probe, step.random_factors) : probe, step.factors.s, state);
+  if (step.plan.probe_factors) {
+    const bool random = step.recipe.kronecker.factors == FactorSource::random;
+    add_factors(step, random ? random_like(probe, step.random_factors) : probe, step.factors.s, state);
+    // A matrix that has its first gradient between two new bases would wait for the next ones.
+    if (step.plan.bases || !has_bases(state)) renew_bases(state);
   }
   if (has_bases(state) && !awaits_refresh(step.recipe, step.plan, state)) {
     count_step(step.recipe, step.numbers, step.plan, state);
     update_in_bases(step, parameter, gradient, probe, state);
   }
-  if (step.plan.factors && from_gradient) update_factors(step, gradient, 1.0, state);
+  if (step.plan.gradient_factors) {
+    add_factors(step, gradient, 1.0, state);
+    if ((step.plan.bases && !step.plan.probe_factors) || !has_bases(state)) renew_bases(state);
+  }
 }
 
 void update_orthogonal(const MatrixStep& step, const Tensor& parameter, const Tensor& g, ParameterState& state) {

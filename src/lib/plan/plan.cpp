@@ -63,12 +63,12 @@ Feed probe_feed(Mix mix) {
 
 // Whether the kronecker shape's factors and bases change.
 void plan_factors(const Recipe& recipe, const Refresh& refresh, std::int64_t step, StepPlan& plan) {
-  if (recipe.shape != Shape::kronecker || !refresh.due) return;
-  const bool from_gradient = recipe.kronecker.factors == FactorSource::gradient;
-  if (!from_gradient && refresh.use_gradient) return;
-  plan.factors = true;
-  plan.bases = (step - 1) % recipe.kronecker.basis_every == 0;
-  plan.probe_for_factors = !from_gradient;
+  if (recipe.shape != Shape::kronecker) return;
+  const FactorSource source = recipe.kronecker.factors;
+  plan.gradient_factors = source == FactorSource::both || source == FactorSource::gradient;
+  plan.probe_factors = source != FactorSource::gradient && refresh.due && !refresh.use_gradient;
+  const bool renewed = source == FactorSource::gradient ? refresh.due : plan.probe_factors;
+  plan.bases = renewed && (step - 1) % recipe.kronecker.basis_every == 0;
 }
 
 }  // namespace

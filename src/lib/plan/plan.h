@@ -12,16 +12,16 @@ namespace lehi {
 struct StepPlan {
   kernels::Feed feed = kernels::Feed::nothing;  ///< what enters v
   std::int64_t covers = 0;                      ///< steps that this refresh stands for; 0 between refreshes
-  bool factors = false;  ///< kronecker: L and R change, from the probe or from g as the recipe says
-  bool bases = false;    ///< and new bases are made from them
-  bool probe_for_factors = false;
+  bool probe_factors = false;     ///< kronecker: the probe, or what stands for it, enters L and R before the update
+  bool gradient_factors = false;  ///< kronecker: g enters them after the update
+  bool bases = false;             ///< and new bases are made from them
 
   /// v changes.
   bool refreshes() const { return feed != kernels::Feed::nothing; }
   /// v is made from the probe.
   bool squares_probe() const { return refreshes() && feed != kernels::Feed::gradient; }
   /// The probe is pulled back, for v or for the factors.
-  bool second_backward() const { return squares_probe() || probe_for_factors; }
+  bool second_backward() const { return squares_probe() || probe_factors; }
   /// v is made from the gradient, alone or with the probe.
   bool squares_gradient() const { return refreshes() && feed != kernels::Feed::probe; }
 };

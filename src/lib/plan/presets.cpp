@@ -139,6 +139,7 @@ Recipe recipe_of(Preset preset) {
       recipe.mix = Mix::max;
       recipe.scale = Scale::mean;
       recipe.shape = Shape::kronecker;
+      recipe.kronecker = {.factors = FactorSource::both, .square_blocks = true};
       break;
   }
   return recipe;
@@ -168,7 +169,7 @@ Hyperparameters hyperparameters_of(Preset preset) {
     case Preset::soap:
       return {.lr = 3e-3, .beta1 = 0.95, .beta2 = 0.95, .weight_decay = 1e-2};
     case Preset::lehi_kron:
-      return {.beta2 = 0.99, .beta3 = 0.9};
+      return {.beta2 = 0.99};
     case Preset::lehi_gn:
     case Preset::adam_simplified:
     case Preset::adam:

@@ -44,8 +44,10 @@ const NameTable<Shape>& shapes() {
 }
 
 const NameTable<FactorSource>& factor_sources() {
-  static const NameTable<FactorSource> table = {
-      {FactorSource::probe, "probe"}, {FactorSource::gradient, "gradient"}, {FactorSource::random, "random"}};
+  static const NameTable<FactorSource> table = {{FactorSource::probe, "probe"},
+                                                {FactorSource::gradient, "gradient"},
+                                                {FactorSource::both, "both"},
+                                                {FactorSource::random, "random"}};
   return table;
 }
 
