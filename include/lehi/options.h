@@ -112,6 +112,8 @@ class PresetOptions {
   PresetOptions& factors(FactorSource value) { return set(options_.recipe.kronecker.factors, value); }
   PresetOptions& sides(Sides value) { return set(options_.recipe.kronecker.sides, value); }
   PresetOptions& square_blocks(bool value) { return set(options_.recipe.kronecker.square_blocks, value); }
+  PresetOptions& basis_every(std::int64_t value) { return set(options_.recipe.kronecker.basis_every, value); }
+  PresetOptions& step_factor(double value) { return set(options_.recipe.kronecker.step_factor, value); }
   PresetOptions& shapes(ShapeRules value) { return set(options_.shapes, std::move(value)); }
   /// Refresh at every step up to `dense`, then at every n-th.
   PresetOptions& refresh_every(std::int64_t every, std::int64_t dense = 0) {

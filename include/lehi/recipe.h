@@ -76,7 +76,7 @@ enum class Shape : std::uint8_t { diagonal, kronecker, orthogonal };
 ///   probe      the pulled-back probe, at its refreshes; turned into use at once
 ///   gradient   g, at every step; in use from the next step on, because bases that contain the gradient which they turn
 ///              are biased
-///   both       the probe at its refreshes, and g at every step
+///   both       the probe at its refreshes, and g at every step, each in use as above
 ///   random     at refreshes, a matrix of normal numbers with the probe's 2-norm: a control
 enum class FactorSource : std::uint8_t { probe, gradient, both, random };
 
@@ -93,10 +93,13 @@ struct Kronecker {
   Sides sides = Sides::automatic;
   double cost = 0.5;  ///< > 0, for Sides::automatic
   /// Cuts a matrix's longer side into the fewest equal blocks that are no longer than the other side, each with a
-  /// factor and a basis of its own; sides without such blocks of at least half that length stay whole. Costs then count
+  /// factor and a basis of its own; sides without such blocks of at least half that length and 16 stay whole. Costs count
   /// a block's length instead of the side's.
   bool square_blocks = false;
-  std::int64_t basis_every = 1;  ///< new bases every so many steps, where every step is a refresh; 1 to 2^40
+  /// gradient and both: new bases from g after every so many steps, doubling at first where the schedule does; 1 to
+  /// 2^40
+  std::int64_t basis_every = 1;
+  double step_factor = 1.0;  ///< of the matrices' steps, for one rate for them and all others; above 0, up to 1e18
 };
 
 struct Recipe {

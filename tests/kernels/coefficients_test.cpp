@@ -111,7 +111,7 @@ TEST(RecipeString, NamesEveryPart) {
   EXPECT_EQ(
       to_string(recipe_of(Preset::lehi_gn)),
       "probe=gauss-newton every=10 dense=200 alternate=no doubling=no accumulator=ema mix=max rule=adam "
-      "decay=decoupled scale=mean shape=diagonal factors=probe sides=automatic cost=0.5 square-blocks=no basis-every=1");
+      "decay=decoupled scale=mean shape=diagonal factors=probe sides=automatic cost=0.5 square-blocks=no basis-every=1 step-factor=1");
   for (const Preset preset : all_presets()) EXPECT_EQ(difference(to_string(recipe_of(preset)), recipe_of(preset)), "");
 }
 

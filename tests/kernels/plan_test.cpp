@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <map>
 #include <string>
 
@@ -145,7 +146,7 @@ TEST(Plan, OfEveryPresetIsItsTable) {
       {Preset::lion, {1, {"............", "111111111111"}}},  // keeps no v
       {Preset::muon, {1, {"gggggggggggg", "111111111111"}}},
       {Preset::soap, {1, {"gggggggggggg", "111111111111"}}},
-      {Preset::lehi_kron, {1, {"mmgmgggmgmgg", "111111111111"}}},
+      {Preset::lehi_kron, {1, {"mmgmgggmgggg", "111111111111"}}},
   };
   for (const Preset preset : all_presets()) {
     const Row& row = table.at(preset);
@@ -155,14 +156,18 @@ TEST(Plan, OfEveryPresetIsItsTable) {
   }
 }
 
-// "B" new factors and bases, "s" new factors from the probe, "g" from the gradient, "b" from both, "." none.
+// What enters the factors: "s" the probe, "g" the gradient, "b" both, "." nothing. A capital: new bases after it.
 std::string factors_of(const Recipe& recipe, std::int64_t steps) {
   std::string seen;
   for (std::int64_t step = 1; step <= steps; ++step) {
     const StepPlan plan = plan_step(recipe, step);
-    const bool both = plan.probe_factors && plan.gradient_factors;
-    EXPECT_LE(plan.bases, plan.probe_factors || plan.gradient_factors);
-    seen += plan.bases ? 'B' : both ? 'b' : plan.probe_factors ? 's' : plan.gradient_factors ? 'g' : '.';
+    EXPECT_LE(plan.gradient_bases, plan.gradient_factors);
+    if (plan.gradient_factors) {
+      const char source = plan.probe_factors ? 'b' : 'g';
+      seen += plan.gradient_bases ? static_cast<char>(std::toupper(source)) : source;
+    } else {
+      seen += plan.probe_factors ? 'S' : '.';  // which always makes new bases
+    }
   }
   return seen;
 }
@@ -171,8 +176,8 @@ TEST(Plan, OfFactorsAndBases) {
   for (const Preset preset : all_presets()) {
     const Recipe recipe = recipe_of(preset);
     std::string expected(22, '.');
-    if (preset == Preset::soap) expected = "BgggggggggBgggggggggBg";
-    if (preset == Preset::lehi_kron) expected = "BBgBgggBgBgggggggggBgg";
+    if (preset == Preset::soap) expected = "GgggggggggGgggggggggGg";
+    if (preset == Preset::lehi_kron) expected = "BBGbgGgbGggGggGbgGggGg";
     EXPECT_EQ(factors_of(recipe, 22), expected) << name(preset);
   }
 }
@@ -188,14 +193,15 @@ TEST(Plan, TheProbeIsPulledBackForFactorsAlone) {
   EXPECT_EQ(calendar_of(recipe, 1, 7).refreshes, "ggggggg") << "v is made from g";
   EXPECT_EQ(calendar_of(recipe, 1, 7).covers, "1111111");
   EXPECT_EQ(backward_passes(), "2112112");
-  EXPECT_EQ(factors_of(recipe, 7), "B..B..B");
+  EXPECT_EQ(factors_of(recipe, 7), "S..S..S");
   recipe.schedule.alternate = true;  // there is no probe at steps 4, 10, ...
   EXPECT_EQ(backward_passes(), "2111112");
-  EXPECT_EQ(factors_of(recipe, 7), "B.....B");
+  EXPECT_EQ(factors_of(recipe, 7), "S.....S");
   recipe.kronecker.factors = FactorSource::both;
-  EXPECT_EQ(factors_of(recipe, 7), "BgggggB");
+  recipe.kronecker.basis_every = 4;
+  EXPECT_EQ(factors_of(recipe, 7), "BgggGgb");
   recipe.kronecker.factors = FactorSource::gradient;  // but there is a gradient
-  EXPECT_EQ(factors_of(recipe, 7), "BggBggB");
+  EXPECT_EQ(factors_of(recipe, 7), "GgggGgg");
   EXPECT_EQ(backward_passes(), "1111111");
   recipe.rule = Rule::lion;  // no v
   recipe.kronecker.factors = FactorSource::probe;

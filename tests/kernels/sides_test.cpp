@@ -76,8 +76,10 @@ TEST(BlockLength, IsTheSideUnlessSquareBlocksFit) {
   EXPECT_EQ(block_length(square, 300, 20), 20);
   EXPECT_EQ(block_length(square, 3072, 768), 768);
   EXPECT_EQ(block_length(square, 784, 50), 49) << "16 blocks of 49";
-  EXPECT_EQ(block_length(square, 100, 9), 5);
-  EXPECT_EQ(block_length(square, 22, 8), 22) << "blocks of 2 are less than half of 8";
+  EXPECT_EQ(block_length(square, 48, 16), 16);
+  EXPECT_EQ(block_length(square, 45, 15), 45) << "blocks of 15 are shorter than 16";
+  EXPECT_EQ(block_length(square, 62, 42), 31);
+  EXPECT_EQ(block_length(square, 57, 42), 57) << "blocks of 19 are less than half of 42";
   EXPECT_EQ(block_length(square, 97, 50), 97) << "a prime";
   EXPECT_EQ(block_length(square, 7, 1), 7) << "a block of 1 is no basis";
 }

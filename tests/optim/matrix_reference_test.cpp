@@ -20,7 +20,7 @@ struct MatrixNetwork {
   std::vector<Tensor> labels;
   CrossEntropy loss;
 
-  explicit MatrixNetwork(std::int64_t width = 6, std::int64_t rows = 24) {
+  explicit MatrixNetwork(std::int64_t width = 6, std::int64_t rows = 24, std::int64_t inner = 6) {
     torch::manual_seed(5);
     const auto random = [](at::IntArrayRef sizes, double scale) {
       return scale * torch::randn(sizes, torch::kFloat64);
@@ -28,12 +28,12 @@ struct MatrixNetwork {
     const auto add = [&](const std::string& name, const Tensor& value) {
       named.insert(name, value.requires_grad_(true));
     };
-    add("first.weight", random({6, 6}, 0.6));
-    add("first.bias", random({6}, 0.3));
-    add("second.weight", random({width, 6}, 0.6));
+    add("first.weight", random({inner, inner}, 0.6));
+    add("first.bias", random({inner}, 0.3));
+    add("second.weight", random({width, inner}, 0.6));
     add("head.weight", random({4, width}, 0.6));
     for (int i = 0; i < 3; ++i) {
-      inputs.push_back(random({rows, 6}, 1.0));
+      inputs.push_back(random({rows, inner}, 1.0));
       labels.push_back(torch::randint(0, 4, {rows}, torch::kInt64));
     }
   }
@@ -295,7 +295,7 @@ TEST(MatrixReference, SoapWithOneSideTakesTheStepsOfVyasEtAl) {
 
 // The equations of lehi/recipe.h with the probe at steps 1, 2, 4, 8, 10, 20, 30, ...: factors from s, and new bases,
 // come before the step; v takes the larger of g'^2 and s'^2 there, and g'^2 at all others; g enters the factors after
-// it.
+// it and makes new bases at steps 1, 2, 3, 6, 9, ... Matrices take half of a step.
 void expect_lehi_kron(const MatrixNetwork& network, Sides sides, Turned of_second, std::size_t blocks = 1) {
   constexpr double lr = 0.01;
   constexpr double wd = 0.05;
@@ -324,20 +324,23 @@ void expect_lehi_kron(const MatrixNetwork& network, Sides sides, Turned of_secon
         matrix.renew();
       }
       const Tensor turned = refresh ? matrix.turn(s[i]) : Tensor();
-      move(w[i], matrix.direction(g[i], fed(matrix.turn(g[i]), turned), b1, b2, 1e-8), lr, wd);
+      move(w[i], 0.5 * matrix.direction(g[i], fed(matrix.turn(g[i]), turned), b1, b2, 1e-8), lr, wd);
       matrix.add(g[i], b3);
+      if (step < 3 || step % 3 == 0) matrix.renew();
     }
   };
   Options options = LehiKronOptions(lr).betas(b1, b2).beta3(b3).weight_decay(wd).mix(Mix::max).sides(sides).seed(seed);
   options.recipe.schedule = {.every = 10, .doubling = true};
+  options.recipe.kronecker.basis_every = 3;
+  options.recipe.kronecker.step_factor = 0.5;
   expect_matrix_path(options, advance, network);
 }
 
 TEST(MatrixReference, LehiKronTakesItsEquationsSteps) { expect_lehi_kron(MatrixNetwork(), Sides::both, Turned::both); }
 
-// 12 rows of 6 are two square blocks.
+// 32 rows of 16 are two square blocks.
 TEST(MatrixReference, LehiKronWithBlocksTakesItsEquationsSteps) {
-  expect_lehi_kron(MatrixNetwork(12), Sides::both, Turned::both, 2);
+  expect_lehi_kron(MatrixNetwork(32, 64, 16), Sides::both, Turned::both, 2);
 }
 
 TEST(MatrixReference, LehiKronWithOneSideTakesItsEquationsSteps) {

@@ -107,20 +107,20 @@ TEST(Matrix, NamesAndSidesChooseTheShape) {
 }
 
 TEST(Matrix, ThePredictionsOfAStepChooseTheSides) {
-  const NamedTensors named = named_tensors({{"w", {6, 4}}});
+  const NamedTensors named = named_tensors({{"w", {48, 16}}});
   const Weights weights = named.values();
-  const auto shape_with = [&](std::int64_t predictions, bool square_blocks = false) {
+  const auto shape_with = [&](std::int64_t predictions, bool square_blocks) {
     Optimizer optimizer(named, LehiKronOptions(0.0).square_blocks(square_blocks));
     const Scripted script{torch::zeros({predictions}, torch::kFloat64)};
     script.step(optimizer, weights, normal_like(weights), normal_like(weights));
     return shape_of(optimizer, weights[0]);
   };
-  EXPECT_EQ(shape_with(20), MatrixState::both);  // 6 + 4 = 20 / 2
-  EXPECT_EQ(shape_with(19), MatrixState::right);
-  EXPECT_EQ(shape_with(8), MatrixState::right);
-  EXPECT_EQ(shape_with(7), MatrixState::diagonal);
-  EXPECT_EQ(shape_with(14, true), MatrixState::both);  // 3 + 4 = 14 / 2
-  EXPECT_EQ(shape_with(13, true), MatrixState::right);
+  EXPECT_EQ(shape_with(128, false), MatrixState::both);  // 48 + 16 = 128 / 2
+  EXPECT_EQ(shape_with(127, false), MatrixState::right);
+  EXPECT_EQ(shape_with(32, false), MatrixState::right);
+  EXPECT_EQ(shape_with(31, false), MatrixState::diagonal);
+  EXPECT_EQ(shape_with(64, true), MatrixState::both);  // 16 + 16 = 64 / 2
+  EXPECT_EQ(shape_with(63, true), MatrixState::right);
 }
 
 // From .grad() the number of predictions is not known.

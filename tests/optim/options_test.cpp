@@ -49,6 +49,7 @@ TEST(Options, ANumberOutOfRangeIsRefusedWithItsValue) {
   expect_refused(changed(P::soap, [](Options& o) { o.group.beta3 = 1.0; }), "beta3", "1");
   expect_refused(changed(P::soap, [](Options& o) { o.shapes.largest_side = 1; }), "largest_side", "1");
   expect_refused(changed(P::soap, [](Options& o) { o.recipe.kronecker.basis_every = 0; }), "basis_every", "0");
+  expect_refused(changed(P::soap, [](Options& o) { o.recipe.kronecker.step_factor = 0.0; }), "step_factor", "0");
   expect_refused(changed(P::soap, [](Options& o) { o.recipe.kronecker.cost = 0.0; }), "cost", "0");
   expect_refused(changed(P::soap, [=](Options& o) { o.recipe.kronecker.cost = nan; }), "cost", "nan");
   // Finite numbers whose products are not, in float32 or as a count.
@@ -75,8 +76,6 @@ TEST(Options, PartsThatDoNotFitTogetherAreRefused) {
             "schedule.doubling can't be joined with a dense start");
   EXPECT_EQ(message(P::lehi_kron, [](Options& o) { o.recipe.schedule.alternate = true; }),
             "schedule.doubling can't be joined with alternate");
-  EXPECT_EQ(message(P::lehi_kron, [](Options& o) { o.recipe.kronecker.basis_every = 2; }),
-            "kronecker.basis_every is 2, but must be 1 where the schedule has a refresh every 10 steps");
   EXPECT_EQ(message(P::lehi_gn, [](Options& o) { o.recipe.mix = Mix::gradient; }),
             "mix gradient leaves the probe to the kronecker shape's factors, but the shape is diagonal");
   EXPECT_EQ(message(P::soap, [](Options& o) { o.recipe.kronecker.factors = FactorSource::probe; }),

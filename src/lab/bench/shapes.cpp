@@ -3,6 +3,7 @@
 // the memory of their state.
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -19,8 +20,6 @@ struct ShapeArm {
   double limit = 0.0;  // x adamw; 0: no bound
 };
 
-// One of `every` steps refreshes; the measured optimizer alternates between a step that refreshes and one that does
-// not.
 ShapeArm kron_arm(const std::string& name, Sides sides, double limit) {
   Options options = frozen_options(Preset::lehi_kron);
   options.recipe.kronecker.sides = sides;
@@ -40,58 +39,69 @@ double bytes_of_state(const Optimizer& optimizer, const model::Network& network)
   return bytes;
 }
 
-void measure_arms(Session& session, const Workload& workload, const std::string& title, std::vector<ShapeArm> arms,
-                  double from, double to) {
+// What a step of the kronecker shape does beside the update.
+constexpr std::array<const char*, 3> kinds = {"probe and bases", "neither", "probe"};
+
+// Four steps in a row are one with probe and bases, one with neither, one with a probe and again one with neither.
+constexpr int cycle = 4;
+void set_cycle(Recipe& recipe) {
+  recipe.schedule = {.every = cycle / 2};
+  recipe.kronecker.basis_every = cycle;
+}
+
+// The mean step with the recipe's own spacing of probes and bases.
+Times::Sum mean_step(const std::string& name, const Recipe& recipe) {
+  const double probes = 1.0 / static_cast<double>(recipe.schedule.every);
+  const double bases = 1.0 / static_cast<double>(recipe.kronecker.basis_every);
+  return {{name + kinds[0], bases}, {name + kinds[1], 1.0 - probes}, {name + kinds[2], probes - bases}};
+}
+
+// The optimizers that are measured, and what their mean steps are made of.
+struct Field {
   std::vector<std::unique_ptr<Optimizer>> optimizers;
   std::vector<Times::Sum> sums;
   Contest contest;
-  const auto add = [&](const std::string& name, Options options) {
-    Schedule& schedule = options.recipe.schedule;
-    const auto every = static_cast<double>(schedule.every);
-    const bool refreshes = every > 1;
-    schedule = {.every = refreshes ? 2 : 1};
-    auto& optimizer =
-        *optimizers.emplace_back(std::make_unique<Optimizer>(workload.network->named_parameters(), options));
-    const std::string refreshing = name + ", refreshing";
-    const std::string between = name + ", between";
-    const auto turn = [&optimizer, &workload, refreshes] {
-      std::vector<double> seconds(refreshes ? 2 : 1);
-      for (std::size_t i = 0; i < seconds.size(); ++i) {
-        const double one = seconds_of([&] { workload.step(optimizer); });
-        seconds[!refreshes || optimizer.report().second_pull_back ? 0 : 1] = one;
-      }
-      return seconds;
-    };
-    // The whole batch from the first step on: the sides are chosen by its size.
-    const auto warm_up = [&optimizer, &workload, refreshes] {
-      for (int i = 0; i < (refreshes ? 2 : 1); ++i) workload.step(optimizer);
-    };
-    if (refreshes) {
-      contest.add_timed({refreshing, between}, turn, warm_up);
-      sums.push_back({{refreshing, 1 / every}, {between, (every - 1) / every}});
-    } else {
-      contest.add_timed({name}, turn, warm_up);
-      sums.push_back({{name}});
-    }
+};
+
+void enter(Field& field, const Workload& workload, const std::string& name, Options options) {
+  const bool kronecker = options.recipe.shape == Shape::kronecker;
+  field.sums.push_back(kronecker ? mean_step(name, options.recipe) : Times::Sum{{name}});
+  if (kronecker) set_cycle(options.recipe);
+  auto& optimizer =
+      *field.optimizers.emplace_back(std::make_unique<Optimizer>(workload.network->named_parameters(), options));
+  const auto step = [&optimizer, &workload] { workload.step(optimizer); };
+  if (!kronecker) return field.contest.add(name, step);
+  const auto turn = [step] {
+    std::vector<double> steps;
+    for (int i = 0; i < cycle; ++i) steps.push_back(seconds_of(step));
+    return std::vector<double>{steps[0], (steps[1] + steps[3]) / 2, steps[2]};
   };
-  add("adamw", frozen_options(Preset::adamw));
-  for (const ShapeArm& arm : arms) add(arm.name, arm.options);
-  const int rounds = session.rounds(3);
-  const auto times = contest.run(rounds, session.round_progress(title, rounds, from, to));
+  field.contest.add_timed({name + kinds[0], name + kinds[1], name + kinds[2]}, turn);
+}
+
+void measure_arms(Session& session, const Workload& workload, const std::string& title,
+                  const std::vector<ShapeArm>& arms, double from, double to) {
+  Field field;
+  enter(field, workload, "adamw", frozen_options(Preset::adamw));
+  for (const ShapeArm& arm : arms) enter(field, workload, arm.name, arm.options);
+  const int rounds = session.rounds(2);
+  const auto times = field.contest.run(rounds, session.round_progress(title, rounds, from, to));
   const std::string prefix = "shapes/" + workload.name + "/";
   session.add({prefix + "adamw-seconds", times.median_of("adamw"), "s"});
+  const double adamw_bytes = bytes_of_state(*field.optimizers[0], *workload.network);
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const std::string& name = arms[i].name;
+    const auto& sum = field.sums[i + 1];
     const auto bound = arms[i].limit > 0.0 ? std::optional(at_most(arms[i].limit)) : std::nullopt;
-    session.add({prefix + name, times.ratio(sums[i + 1], sums[0]), "x adamw", bound});
-    if (sums[i + 1].size() == 2) {
-      session.add({prefix + name + "-refreshing", times.ratio({{name + ", refreshing"}}, sums[0]), "x adamw"});
-      session.add({prefix + name + "-between", times.ratio({{name + ", between"}}, sums[0]), "x adamw"});
+    session.add({prefix + name, times.ratio(sum, field.sums[0]), "x adamw", bound});
+    if (sum.size() > 1) {
+      for (const auto& kind : kinds) {
+        session.add(
+            {fmt::format("{}{}, {}", prefix, name, kind), times.ratio({{name + kind}}, field.sums[0]), "x adamw"});
+      }
     }
-    session.add(
-        {prefix + name + "-state",
-         bytes_of_state(*optimizers[i + 1], *workload.network) / bytes_of_state(*optimizers[0], *workload.network),
-         "x adamw's bytes"});
+    const double bytes = bytes_of_state(*field.optimizers[i + 1], *workload.network);
+    session.add({prefix + name + "-state", bytes / adamw_bytes, "x adamw's bytes"});
   }
 }
 

@@ -33,7 +33,8 @@ nlohmann::ordered_json recipe_json(const Recipe& recipe) {
                              {"sides", name(kronecker.sides)},
                              {"cost", kronecker.cost},
                              {"square_blocks", kronecker.square_blocks},
-                             {"basis_every", kronecker.basis_every}};
+                             {"basis_every", kronecker.basis_every},
+                             {"step_factor", kronecker.step_factor}};
   }
   return document;
 }

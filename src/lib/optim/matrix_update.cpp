@@ -47,14 +47,14 @@ Tensor moment_matrix(Tensor& moment) {
   return moment.view({moment.size(0), -1});
 }
 
-// W <- decay W + change, where W may be in any memory order or type.
-void add_change(const Tensor& parameter, double decay, const Tensor& change) {
+// W <- decay W + factor change, where W may be in any memory order or type.
+void add_change(const Tensor& parameter, double decay, double factor, const Tensor& change) {
   const Tensor shaped = change.view(parameter.sizes());
   if (parameter.scalar_type() == change.scalar_type()) {
     const Tensor weights = parameter.detach();
-    weights.mul_(decay).add_(shaped);
+    weights.mul_(decay).add_(shaped, factor);
   } else {
-    parameter.detach().copy_(parameter.detach().to(change.scalar_type()).mul_(decay).add_(shaped));
+    parameter.detach().copy_(parameter.detach().to(change.scalar_type()).mul_(decay).add_(shaped, factor));
   }
 }
 
@@ -118,7 +118,8 @@ void update_in_bases(const MatrixStep& step, const Tensor& parameter, const Tens
   tensors.v = moment_matrix(state.v);
   tensors.v_max = moment_matrix(state.v_max);
   ops::update(tensors, scalars);
-  add_change(parameter, decay, ops::turn_back(tensors.w, state.left_basis, state.right_basis));
+  const Tensor change = ops::turn_back(tensors.w, state.left_basis, state.right_basis);
+  add_change(parameter, decay, step.recipe.kronecker.step_factor, change);
 }
 
 void update_kronecker(const MatrixStep& step, const Tensor& parameter, const Tensor& g, const Tensor& s,
@@ -129,8 +130,7 @@ void update_kronecker(const MatrixStep& step, const Tensor& parameter, const Ten
   if (step.plan.probe_factors) {
     const bool random = step.recipe.kronecker.factors == FactorSource::random;
     add_factors(step, random ? random_like(probe, step.random_factors) : probe, step.factors.s, state);
-    // A matrix that has its first gradient between two new bases would wait for the next ones.
-    if (step.plan.bases || !has_bases(state)) renew_bases(state);
+    renew_bases(state);
   }
   if (has_bases(state) && !awaits_refresh(step.recipe, step.plan, state)) {
     count_step(step.recipe, step.numbers, step.plan, state);
@@ -138,7 +138,8 @@ void update_kronecker(const MatrixStep& step, const Tensor& parameter, const Ten
   }
   if (step.plan.gradient_factors) {
     add_factors(step, gradient, 1.0, state);
-    if ((step.plan.bases && !step.plan.probe_factors) || !has_bases(state)) renew_bases(state);
+    // A matrix that has its first gradient between two new bases would wait for the next ones.
+    if (step.plan.gradient_bases || !has_bases(state)) renew_bases(state);
   }
 }
 
@@ -152,7 +153,7 @@ void update_orthogonal(const MatrixStep& step, const Tensor& parameter, const Te
   const auto longer = static_cast<double>(std::max(m.size(0), m.size(1)));
   const double rate = 0.2 * numbers.lr * std::sqrt(longer);
   const double decay = step.recipe.decay == Decay::decoupled ? 1.0 - numbers.lr * numbers.weight_decay : 1.0;
-  add_change(parameter, decay, ops::orthogonal(direction).mul(-rate).contiguous());
+  add_change(parameter, decay, -rate, ops::orthogonal(direction).contiguous());
 }
 
 }  // namespace

@@ -53,10 +53,7 @@ void check(const Recipe& recipe) {
   if (kronecker.basis_every < 1 || kronecker.basis_every > most_steps) {
     throw_invalid_argument("kronecker.basis_every is {}, but must be from 1 to {}", kronecker.basis_every, most_steps);
   }
-  if (kronecker.basis_every > 1 && (schedule.every > 1 || schedule.doubling)) {
-    throw_invalid_argument("kronecker.basis_every is {}, but must be 1 where the schedule has a refresh every {} steps",
-                           kronecker.basis_every, schedule.every);
-  }
+  check_range("kronecker.step_factor", kronecker.step_factor, above_zero, 1e18, "a number > 0, at most 1e18");
   if (recipe.mix == Mix::gradient && recipe.shape != Shape::kronecker) {
     throw_invalid_argument("mix gradient leaves the probe to the kronecker shape's factors, but the shape is {}",
                            name(recipe.shape));

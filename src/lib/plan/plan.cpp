@@ -64,11 +64,11 @@ Feed probe_feed(Mix mix) {
 // Whether the kronecker shape's factors and bases change.
 void plan_factors(const Recipe& recipe, const Refresh& refresh, std::int64_t step, StepPlan& plan) {
   if (recipe.shape != Shape::kronecker) return;
-  const FactorSource source = recipe.kronecker.factors;
-  plan.gradient_factors = source == FactorSource::both || source == FactorSource::gradient;
-  plan.probe_factors = source != FactorSource::gradient && refresh.due && !refresh.use_gradient;
-  const bool renewed = source == FactorSource::gradient ? refresh.due : plan.probe_factors;
-  plan.bases = renewed && (step - 1) % recipe.kronecker.basis_every == 0;
+  const Kronecker& kronecker = recipe.kronecker;
+  plan.probe_factors = kronecker.factors != FactorSource::gradient && refresh.due && !refresh.use_gradient;
+  plan.gradient_factors = kronecker.factors == FactorSource::both || kronecker.factors == FactorSource::gradient;
+  const Schedule bases{.every = kronecker.basis_every, .doubling = recipe.schedule.doubling};
+  plan.gradient_bases = plan.gradient_factors && refresh_at(bases, step).due;
 }
 
 }  // namespace

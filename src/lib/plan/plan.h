@@ -12,9 +12,9 @@ namespace lehi {
 struct StepPlan {
   kernels::Feed feed = kernels::Feed::nothing;  ///< what enters v
   std::int64_t covers = 0;                      ///< steps that this refresh stands for; 0 between refreshes
-  bool probe_factors = false;     ///< kronecker: the probe, or what stands for it, enters L and R before the update
+  bool probe_factors = false;     ///< kronecker: before the update the probe enters L and R, which make new bases
   bool gradient_factors = false;  ///< kronecker: g enters them after the update
-  bool bases = false;             ///< and new bases are made from them
+  bool gradient_bases = false;    ///< and they make new bases
 
   /// v changes.
   bool refreshes() const { return feed != kernels::Feed::nothing; }

@@ -135,11 +135,11 @@ Recipe recipe_of(Preset preset) {
       break;
     case Preset::lehi_kron:
       recipe.probe = Probe::gauss_newton;
-      recipe.schedule = {.every = 10, .doubling = true};
+      recipe.schedule = {.every = 25, .doubling = true};
       recipe.mix = Mix::max;
       recipe.scale = Scale::mean;
       recipe.shape = Shape::kronecker;
-      recipe.kronecker = {.factors = FactorSource::both, .square_blocks = true};
+      recipe.kronecker = {.factors = FactorSource::both, .square_blocks = true, .basis_every = 3, .step_factor = 0.5};
       break;
   }
   return recipe;
@@ -169,7 +169,7 @@ Hyperparameters hyperparameters_of(Preset preset) {
     case Preset::soap:
       return {.lr = 3e-3, .beta1 = 0.95, .beta2 = 0.95, .weight_decay = 1e-2};
     case Preset::lehi_kron:
-      return {.beta2 = 0.99};
+      return {.lr = 3e-3, .beta2 = 0.99};
     case Preset::lehi_gn:
     case Preset::adam_simplified:
     case Preset::adam:

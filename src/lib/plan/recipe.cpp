@@ -91,11 +91,11 @@ std::string to_string(const Recipe& recipe) {
   const Kronecker& kronecker = recipe.kronecker;
   return fmt::format(
       "probe={} every={} dense={} alternate={} doubling={} accumulator={} mix={} rule={} decay={} scale={} shape={} "
-      "factors={} sides={} cost={} square-blocks={} basis-every={}",
+      "factors={} sides={} cost={} square-blocks={} basis-every={} step-factor={}",
       name(recipe.probe), schedule.every, schedule.dense, schedule.alternate ? "yes" : "no",
       schedule.doubling ? "yes" : "no", name(recipe.accumulator), name(recipe.mix), name(recipe.rule),
       name(recipe.decay), name(recipe.scale), name(recipe.shape), name(kronecker.factors), name(kronecker.sides),
-      kronecker.cost, kronecker.square_blocks ? "yes" : "no", kronecker.basis_every);
+      kronecker.cost, kronecker.square_blocks ? "yes" : "no", kronecker.basis_every, kronecker.step_factor);
 }
 
 std::string difference(std::string_view saved, const Recipe& recipe) {

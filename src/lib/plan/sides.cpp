@@ -9,11 +9,14 @@ namespace {
 // 7 x 7 in one for ImageNet.
 constexpr double positions = 16.0;
 
+// Products with shorter blocks take longer than with the whole side.
+constexpr std::int64_t shortest_block = 16;
+
 }  // namespace
 
 std::int64_t block_length(const Kronecker& kronecker, std::int64_t side, std::int64_t other) {
   if (!kronecker.square_blocks || side <= other) return side;
-  for (std::int64_t length = other; 2 * length >= other && length > 1; --length) {
+  for (std::int64_t length = other; 2 * length >= other && length >= shortest_block; --length) {
     if (side % length == 0) return length;
   }
   return side;
