@@ -73,6 +73,7 @@ void enter(Field& field, const Workload& workload, const std::string& name, Opti
   if (!kronecker) return field.contest.add(name, step);
   const auto turn = [step] {
     std::vector<double> steps;
+    steps.reserve(cycle);
     for (int i = 0; i < cycle; ++i) steps.push_back(seconds_of(step));
     return std::vector<double>{steps[0], (steps[1] + steps[3]) / 2, steps[2]};
   };

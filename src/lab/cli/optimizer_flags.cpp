@@ -24,7 +24,7 @@ void add_optimizer_flags(CLI::App& app, OptimizerFlags& flags) {
   add("--probe", "PROBE", flags.probe, "a probe from `lehi list probes`");
   add("--scale", "SCALE", flags.scale, "scale of the probe: sqrt-n or mean");
   add("--mix", "MIX", flags.mix,
-      "what v accumulates: none (the probe only), or the sum or max of squared probe and gradient");
+      "what v accumulates: none (the probe only), the sum or max of squared probe and gradient, or gradient");
   add("--refresh-every", "N", flags.refresh_every, "steps between two probes");
   add("--dense", "N", flags.dense, "number of first steps that all use a probe");
   add("--seed", "N", flags.seed, "seed of the random probes")->capture_default_str();

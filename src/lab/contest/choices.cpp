@@ -61,6 +61,7 @@ std::optional<std::size_t> smallest_reached(const std::map<std::size_t, bool>& r
 
 bool reaches(const std::vector<study::SeedValue>& values, double target, std::string_view metric) {
   std::vector<double> numbers;
+  numbers.reserve(values.size());
   for (const auto& value : values) numbers.push_back(value.value);
   const double mean = study::mean_of(numbers);
   return std::isfinite(mean) && !study::better(metric, target, mean);

@@ -21,15 +21,11 @@ constexpr std::uint64_t kLargestContestFile = 1 << 20;
 constexpr std::string_view kFolder = "contest/";
 constexpr std::string_view kEnding = ".toml";
 
-std::vector<std::string> names_of(const std::vector<ArmSpec>& arms) {
+template <typename Spec>
+std::vector<std::string> names_of(const std::vector<Spec>& specs) {
   std::vector<std::string> names;
-  for (const auto& arm : arms) names.push_back(arm.name);
-  return names;
-}
-
-std::vector<std::string> names_of(const std::vector<TaskSpec>& tasks) {
-  std::vector<std::string> names;
-  for (const auto& task : tasks) names.push_back(task.name);
+  names.reserve(specs.size());
+  for (const auto& spec : specs) names.push_back(spec.name);
   return names;
 }
 

@@ -55,6 +55,7 @@ double seconds_per_step(const StudyRun& run) {
 // NaN if a run diverged.
 double mean_of_runs(const std::vector<StudyRun>& runs, const std::string& metric) {
   std::vector<double> values;
+  values.reserve(runs.size());
   for (const auto& run : runs) values.push_back(run.mean(metric));
   const double mean = study::mean_of(values);
   return std::isfinite(mean) ? mean : study::kNan;
@@ -78,6 +79,7 @@ std::string first_failure(const EntryRuns& entries) {
 
 std::vector<study::SeedValue> seed_values(const std::vector<StudyRun>& runs, const std::string& metric) {
   std::vector<study::SeedValue> values;
+  values.reserve(runs.size());
   for (const auto& run : runs) values.push_back({run.seed, run.mean(metric)});
   return values;
 }

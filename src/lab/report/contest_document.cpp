@@ -264,20 +264,20 @@ Document protocol_blocks() {
   return {
       Heading{2, "Protocol"},
       List{{"Warm-up of 5 % of the steps, then linear decay to 0, for each run and optimizer.",
-            "Each optimizer is tuned alone: first rates, then values of one declared knob at the best rate, on rows "
-            "held out from training and with tuning seeds. No run of the verdict has a tuning seed.",
-            "The verdict has fresh seeds, the same for all optimizers, so differences are paired. An interval of the "
-            "mean of the differences by Student's t at 95 % decides; it is not corrected for the number of "
-            "comparisons, so about 1 in 20 differences between equals is called clear.",
-            "Equal time: step times are measured in runs that take turns, and each optimizer gets as many steps as "
-            "fit the baseline's time, with its decay ending there. The step time is relative to the baseline's: "
-            "median over the rounds, and the smallest and largest round.",
-            "Speed-up: the smallest fraction of the baseline's steps, with a decay of its own, that reaches the "
-            "baseline's final result; in time, that fraction multiplied by the step time.",
+            ("Each optimizer is tuned alone: first rates, then values of one declared knob at the best rate, on rows "
+             "held out from training and with tuning seeds. No run of the verdict has a tuning seed."),
+            ("The verdict has fresh seeds, the same for all optimizers, so differences are paired. An interval of the "
+             "mean of the differences by Student's t at 95 % decides; it is not corrected for the number of "
+             "comparisons, so about 1 in 20 differences between equals is called clear."),
+            ("Equal time: step times are measured in runs that take turns, and each optimizer gets as many steps as "
+             "fit the baseline's time, with its decay ending there. The step time is relative to the baseline's: "
+             "median over the rounds, and the smallest and largest round."),
+            ("Speed-up: the smallest fraction of the baseline's steps, with a decay of its own, that reaches the "
+             "baseline's final result; in time, that fraction multiplied by the step time."),
             "± after a mean is half of its 95 % interval over seeds. A seed that diverged counts as worst.",
             "Controls ask whether curvature is the cause. They can't win.",
-            "\"No clear difference\" means that the seeds do not show one, not that there is none; each task says "
-            "what its seeds can find."}}};
+            ("\"No clear difference\" means that the seeds do not show one, not that there is none; each task says "
+             "what its seeds can find.")}}};
 }
 
 Document origin_blocks(const contest::Result& result) {

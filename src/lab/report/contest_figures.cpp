@@ -98,7 +98,7 @@ plot::Panel metric_panel(const TaskAnalysis& task, const std::string& challenger
   for (std::size_t i = 0; i < count; ++i) {
     const auto& arm = task.arms[i];
     if (!std::isfinite(arm.mean) || !range.has(arm.mean)) continue;
-    const double y = static_cast<double>(count - 1 - i);
+    const auto y = static_cast<double>(count - 1 - i);
     auto style = arm_style(arm, challenger);
     if (std::isfinite(arm.low)) {
       auto line = style;
@@ -136,7 +136,7 @@ plot::Panel difference_panel(const TaskAnalysis& task, const std::string& challe
   for (std::size_t i = 0; i < count; ++i) {
     const auto& arm = task.arms[i];
     if (!std::isfinite(arm.challenger.low) || (reach > 0.0 && std::abs(arm.challenger.mean) > reach)) continue;
-    const double y = static_cast<double>(count - 1 - i);
+    const auto y = static_cast<double>(count - 1 - i);
     auto style = arm_style(arm, challenger);
     auto line = style;
     line.marker = plot::Marker::none;
@@ -165,7 +165,7 @@ plot::Panel speed_panel(const TaskAnalysis& task, const std::string& challenger)
   for (std::size_t i = 0; i < count; ++i) {
     const auto& arm = task.arms[i];
     if (!has_speed_up(arm) || is_baseline(task, arm)) continue;
-    const double y = static_cast<double>(count - 1 - i);
+    const auto y = static_cast<double>(count - 1 - i);
     const auto colour = arm_style(arm, challenger).colour;
     const auto& speed = *arm.arm->speed_up;
     if (!speed.steps_fraction) {
