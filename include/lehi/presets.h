@@ -15,7 +15,7 @@
 //   Lion             gradient        every step           (none)            lion                       its authors
 //   Muon             gradient        every step           ema               adam                       its authors
 //   Soap             gradient        every step           ema               adam                       its authors
-//   LehiKron         gauss-newton    1, 2, 4, 8, every 10 ema, max with g^2 adam              mean     ours
+//   LehiKron         gradient        every step           ema               adam                       ours
 //
 // Muon takes matrices by the shape `orthogonal`, Soap and LehiKron by `kronecker`; all others are diagonal.
 //

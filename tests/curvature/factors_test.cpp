@@ -82,6 +82,7 @@ FactorCase squared_error() {
 /// The factors of one step with this seed: beta3 = 0 makes them S S^T and S^T S; lr = 0 leaves the weights alone.
 std::vector<ParameterState> factors_with(const FactorCase& test, Scale scale, std::uint64_t seed) {
   LehiKron optimizer(test.parameters, LehiKronOptions(0.0)
+                                          .probe(Probe::gauss_newton)
                                           .factors(FactorSource::probe)
                                           .beta3(0.0)
                                           .sides(Sides::both)

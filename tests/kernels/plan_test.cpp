@@ -146,7 +146,7 @@ TEST(Plan, OfEveryPresetIsItsTable) {
       {Preset::lion, {1, {"............", "111111111111"}}},  // keeps no v
       {Preset::muon, {1, {"gggggggggggg", "111111111111"}}},
       {Preset::soap, {1, {"gggggggggggg", "111111111111"}}},
-      {Preset::lehi_kron, {1, {"mmgmgggmgggg", "111111111111"}}},
+      {Preset::lehi_kron, {1, {"gggggggggggg", "111111111111"}}},
   };
   for (const Preset preset : all_presets()) {
     const Row& row = table.at(preset);
@@ -177,9 +177,14 @@ TEST(Plan, OfFactorsAndBases) {
     const Recipe recipe = recipe_of(preset);
     std::string expected(22, '.');
     if (preset == Preset::soap) expected = "GgggggggggGgggggggggGg";
-    if (preset == Preset::lehi_kron) expected = "BBGbgGgbGggGggGbgGggGg";
+    if (preset == Preset::lehi_kron) expected = "GGGggGggGggGggGggGggGg";
     EXPECT_EQ(factors_of(recipe, 22), expected) << name(preset);
   }
+  Recipe with_probe = recipe_of(Preset::lehi_kron);
+  with_probe.probe = Probe::gauss_newton;
+  with_probe.schedule.every = 25;
+  with_probe.kronecker.factors = FactorSource::both;
+  EXPECT_EQ(factors_of(with_probe, 22), "BBGbgGgbGggGggGbgGggGg");
 }
 
 TEST(Plan, TheProbeIsPulledBackForFactorsAlone) {

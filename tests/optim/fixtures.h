@@ -154,6 +154,16 @@ inline double take_step(Optimizer& optimizer, const Problem& problem, const Weig
   return optimizer.step(problem.predict(weights, step), *problem.loss, problem.targets(step));
 }
 
+/// lehi-kron with the Gauss-Newton probe in its factors and in v, every four steps.
+inline Options kron_with_probe() {
+  Options options = preset(Preset::lehi_kron);
+  options.recipe.probe = Probe::gauss_newton;
+  options.recipe.schedule = {.every = 4, .doubling = true};
+  options.recipe.mix = Mix::max;
+  options.recipe.kronecker.factors = FactorSource::both;
+  return options;
+}
+
 /// Every preset, with numbers that give each part of its state something to do and move weights at a moderate pace.
 /// Soap turns one side: the first factor of a longer side has a null space, in which rounding chooses the vectors.
 inline std::vector<Options> lively_presets() {
@@ -167,6 +177,10 @@ inline std::vector<Options> lively_presets() {
     if (kind == Preset::soap) options.recipe.kronecker.sides = Sides::smaller;
     all.push_back(options);
   }
+  Options probing = kron_with_probe();
+  probing.group = all.back().group;
+  probing.seed = 7;
+  all.push_back(probing);
   return all;
 }
 

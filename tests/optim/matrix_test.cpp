@@ -44,15 +44,13 @@ Weights normal_like(const Weights& weights) {
 // The presets with matrices, each with both sides turned, or the smaller one.
 std::vector<Options> matrix_presets() {
   std::vector<Options> all;
-  for (const Preset kind : {Preset::soap, Preset::lehi_kron, Preset::muon}) {
-    Options options = preset(kind);
+  for (Options options : {preset(Preset::soap), preset(Preset::lehi_kron), kron_with_probe(), preset(Preset::muon)}) {
     options.group.lr = 0.01;
     options.seed = 7;
-    if (kind == Preset::lehi_kron) options.recipe.schedule = {.every = 4, .doubling = true};
-    if (kind == Preset::soap) options.recipe.kronecker.basis_every = 3;
+    if (options.name == "soap") options.recipe.kronecker.basis_every = 3;
     options.recipe.kronecker.sides = Sides::both;
     all.push_back(options);
-    if (kind == Preset::muon) continue;
+    if (options.name == "muon") continue;
     options.name += ", one side";
     options.recipe.kronecker.sides = Sides::smaller;
     all.push_back(options);
@@ -285,7 +283,8 @@ TEST(Matrix, TheRandomControlHasTheProbesSizeAndFollowsTheSeed) {
   const Tensor g = normal({5, 4});
   const Tensor s = normal({5, 4});
   const auto factor_of = [&](FactorSource source, std::uint64_t seed) {
-    Options options = LehiKronOptions(0.0).factors(source).beta3(0.0).sides(Sides::both).seed(seed);
+    Options options =
+        LehiKronOptions(0.0).probe(Probe::gauss_newton).factors(source).beta3(0.0).sides(Sides::both).seed(seed);
     const Weights weights = {start.clone()};
     Optimizer optimizer(weights, options);
     Scripted().step(optimizer, weights, {g}, {s});

@@ -122,7 +122,7 @@ TEST(Options, PresetsAreTheRecipesOfTheDesign) {
   EXPECT_EQ(recipe(Preset::sophia_g).schedule.dense, 0);
   for (const auto kind :
        {Preset::adam, Preset::adamw, Preset::amsgrad, Preset::nadam, Preset::radam, Preset::adagrad, Preset::rmsprop,
-        Preset::sgd, Preset::adam_simplified, Preset::lion, Preset::muon, Preset::soap}) {
+        Preset::sgd, Preset::adam_simplified, Preset::lion, Preset::muon, Preset::soap, Preset::lehi_kron}) {
     EXPECT_EQ(recipe(kind).probe, Probe::gradient) << name(kind);
   }
   for (const auto kind : all_presets()) {
@@ -132,8 +132,10 @@ TEST(Options, PresetsAreTheRecipesOfTheDesign) {
   }
   EXPECT_EQ(recipe(Preset::soap).kronecker.factors, FactorSource::gradient);
   EXPECT_EQ(recipe(Preset::soap).kronecker.basis_every, 10);
-  EXPECT_EQ(recipe(Preset::lehi_kron).probe, Probe::gauss_newton);
-  EXPECT_EQ(recipe(Preset::lehi_kron).kronecker.factors, FactorSource::both);
+  EXPECT_EQ(recipe(Preset::lehi_kron).kronecker.factors, FactorSource::gradient);
+  EXPECT_EQ(recipe(Preset::lehi_kron).kronecker.basis_every, 3);
+  EXPECT_EQ(recipe(Preset::lehi_kron).kronecker.step_factor, 0.5);
+  EXPECT_TRUE(recipe(Preset::lehi_kron).kronecker.square_blocks);
 }
 
 TEST(Options, AnUnknownNameIsRefusedWithTheKnownOnes) {
@@ -174,9 +176,16 @@ TEST(Options, DescribeNamesEveryPartAndNumber) {
   for (const std::string part : {"lehi-gn:", "gauss-newton", "7", "33", "ema", "mean", "0.5"}) {
     EXPECT_NE(other.find(part), std::string::npos) << part << " is not in: " << other;
   }
-  const auto kron = LehiKron(weights, LehiKronOptions(0.003).beta3(0.875).sides(Sides::smaller)).describe();
-  for (const std::string part : {"lehi-kron:", "steps 1, 2, 4", "(max)", "kronecker", "smaller sides in square blocks",
-                                 "from probe and gradient", "beta3 0.875"}) {
+  const auto kron = LehiKron(weights, LehiKronOptions(0.003)
+                                          .probe(Probe::gauss_newton)
+                                          .refresh_every(25)
+                                          .mix(Mix::max)
+                                          .factors(FactorSource::both)
+                                          .beta3(0.875)
+                                          .sides(Sides::smaller))
+                        .describe();
+  for (const std::string part : {"lehi-kron:", "25", "(max)", "kronecker", "smaller sides in square blocks",
+                                 "from probe and gradient", "bases every 3 steps", "step factor 0.5", "beta3 0.875"}) {
     EXPECT_NE(kron.find(part), std::string::npos) << part << " is not in: " << kron;
   }
   const auto muon = Muon(weights, MuonOptions(0.003)).describe();

@@ -14,7 +14,7 @@ bool is_plain(char c) {
 }  // namespace
 
 std::string safe_name(std::string_view text) {
-  constexpr std::size_t longest = 80;
+  constexpr std::size_t longest = 100;
   std::string name;
   for (const char c : text) {
     if (is_plain(c)) {

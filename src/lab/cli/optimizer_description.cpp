@@ -5,7 +5,7 @@
 namespace lehi::cli {
 
 std::string describe_schedule(const Schedule& schedule) {
-  if (schedule.doubling) return fmt::format("steps 1, 2, 4, ..., then every {}", schedule.every);
+  if (schedule.doubling && schedule.every > 1) return fmt::format("steps 1, 2, 4, ..., then every {}", schedule.every);
   auto text = schedule.every == 1 ? std::string("every step") : fmt::format("every {} steps", schedule.every);
   if (schedule.dense > 0) text += fmt::format(" after {} dense ones", schedule.dense);
   if (schedule.alternate) text += ", alternating with gradient";

@@ -275,7 +275,7 @@ Document protocol_blocks() {
             ("Speed-up: the smallest fraction of the baseline's steps, with a decay of its own, that reaches the "
              "baseline's final result; in time, that fraction multiplied by the step time."),
             "± after a mean is half of its 95 % interval over seeds. A seed that diverged counts as worst.",
-            "Controls ask whether curvature is the cause. They can't win.",
+            "Controls change a part of the challenger, to ask whether that is the cause. They can't win.",
             ("\"No clear difference\" means that the seeds do not show one, not that there is none; each task says "
              "what its seeds can find.")}}};
 }

@@ -212,7 +212,7 @@ const std::vector<Key>& keys() {
       key("optimizer.dense", "number of first steps that all have a probe", FIELD(optimizer.recipe.schedule.dense)),
       key("optimizer.alternate", "every second refresh uses the gradient", FIELD(optimizer.recipe.schedule.alternate)),
       named_key("optimizer.accumulator", "how s^2 is accumulated into v", FIELD(optimizer.recipe.accumulator), accumulator_from_name),
-      named_key("optimizer.mix", "none, sum or max of probe and gradient", FIELD(optimizer.recipe.mix), mix_from_name),
+      named_key("optimizer.mix", "none, sum or max of probe and gradient, or gradient", FIELD(optimizer.recipe.mix), mix_from_name),
       named_key("optimizer.rule", "how m and v become a step", FIELD(optimizer.recipe.rule), rule_from_name),
       named_key("optimizer.scale", "sqrt-n or mean", FIELD(optimizer.recipe.scale), scale_from_name),
       key("optimizer.doubling", "refreshes at steps 1, 2, 4, ... up to refresh_every, then every refresh_every steps", FIELD(optimizer.recipe.schedule.doubling)),

@@ -11,7 +11,7 @@ std::string Optimizer::describe() const {
   const Schedule& schedule = recipe.schedule;
   std::string when = schedule.every == 1 ? "every step" : fmt::format("every {} steps", schedule.every);
   if (schedule.dense > 0 && schedule.every > 1) when += fmt::format(" after {} dense ones", schedule.dense);
-  if (schedule.doubling) when = fmt::format("at steps 1, 2, 4, ... and every {}", schedule.every);
+  if (schedule.doubling && schedule.every > 1) when = fmt::format("at steps 1, 2, 4, ... and every {}", schedule.every);
   if (schedule.alternate) when += ", alternating with the gradient";
   const GroupOptions& group = options.group;
   std::string text = fmt::format("{}: {} probe {}", options.name, name(recipe.probe), when);
@@ -23,9 +23,14 @@ std::string Optimizer::describe() const {
   if (recipe.shape == Shape::kronecker) {
     const Kronecker& kronecker = recipe.kronecker;
     const bool both = kronecker.factors == FactorSource::both;
-    text += fmt::format(" ({} sides{}, factors from {})", name(kronecker.sides),
+    const bool from_gradient = both || kronecker.factors == FactorSource::gradient;
+    text += fmt::format(" ({} sides{}, factors from {}", name(kronecker.sides),
                         kronecker.square_blocks ? " in square blocks" : "",
                         both ? "probe and gradient" : fmt::format("the {}", name(kronecker.factors)));
+    if (from_gradient && kronecker.basis_every > 1)
+      text += fmt::format(", bases every {} steps", kronecker.basis_every);
+    if (kronecker.step_factor != 1.0) text += fmt::format(", step factor {}", kronecker.step_factor);
+    text += ")";
   }
   text += fmt::format("; lr {}", group.lr);
   if (recipe.rule == Rule::sgd) {

@@ -32,7 +32,8 @@ const std::vector<Entry>& entries() {
       {Preset::lion, "lion", "Lion: the sign of a momentum (Chen et al. 2023)"},
       {Preset::muon, "muon", "Muon: orthogonal momentum for matrices, AdamW for the rest (Jordan et al. 2024)"},
       {Preset::soap, "soap", "SOAP: Adam in the eigenbases of Shampoo's factors (Vyas et al. 2025)"},
-      {Preset::lehi_kron, "lehi-kron", "Adam in the eigenbases of the Gauss-Newton probe's Kronecker factors"},
+      {Preset::lehi_kron, "lehi-kron",
+       "Adam in the eigenbases of Kronecker factors, in square blocks and renewed often: ours"},
   };
   return table;
 }
@@ -134,12 +135,13 @@ Recipe recipe_of(Preset preset) {
       recipe.kronecker = {.factors = FactorSource::gradient, .sides = Sides::both, .basis_every = 10};
       break;
     case Preset::lehi_kron:
-      recipe.probe = Probe::gauss_newton;
-      recipe.schedule = {.every = 25, .doubling = true};
-      recipe.mix = Mix::max;
+      recipe.schedule.doubling = true;  // of the bases
       recipe.scale = Scale::mean;
       recipe.shape = Shape::kronecker;
-      recipe.kronecker = {.factors = FactorSource::both, .square_blocks = true, .basis_every = 3, .step_factor = 0.5};
+      recipe.kronecker.factors = FactorSource::gradient;
+      recipe.kronecker.square_blocks = true;
+      recipe.kronecker.basis_every = 3;
+      recipe.kronecker.step_factor = 0.5;
       break;
   }
   return recipe;
