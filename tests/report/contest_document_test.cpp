@@ -75,7 +75,7 @@ TEST(ContestDocument, AnEmptyContestSaysSo) {
   const auto text = to_text(contest_document(contest_result({}), "./"));
   EXPECT_THAT(text, HasSubstr("The contest is not finished."));
   EXPECT_THAT(text, HasSubstr("No task has a result yet."));
-  EXPECT_THAT(text, HasSubstr("(d)   Curvature is the cause"));
+  EXPECT_THAT(text, HasSubstr("(d)   What the controls change matters"));
   EXPECT_THAT(text, Not(HasSubstr(".svg")));
   EXPECT_THAT(contest_figures(contest_result({})), IsEmpty());
 }

@@ -1,10 +1,8 @@
 // The topic "shapes": times of whole steps of the optimizers that take matrices as a whole, relative to AdamW steps of
 // the same model, at batches large enough for them: GPT-2 small with 64 x 128 tokens, ResNet-18 with 256 images. And
 // the memory of their state.
-#include <fmt/format.h>
-
-#include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "bench/contest.h"
@@ -39,21 +37,19 @@ double bytes_of_state(const Optimizer& optimizer, const model::Network& network)
   return bytes;
 }
 
-// What a step of the kronecker shape does beside the update.
-constexpr std::array<const char*, 3> kinds = {"probe and bases", "neither", "probe"};
-
-// Four steps in a row are one with probe and bases, one with neither, one with a probe and again one with neither.
-constexpr int cycle = 4;
-void set_cycle(Recipe& recipe) {
-  recipe.schedule = {.every = cycle / 2};
-  recipe.kronecker.basis_every = cycle;
+// The measured optimizer makes new bases at every other step.
+void alternate_bases(Recipe& recipe) {
+  recipe.schedule.doubling = false;
+  recipe.kronecker.basis_every = 2;
 }
 
-// The mean step with the recipe's own spacing of probes and bases.
+std::string with_bases(const std::string& name) { return name + ", new bases"; }
+std::string between_bases(const std::string& name) { return name + ", between"; }
+
+// The mean step with the recipe's own spacing of bases.
 Times::Sum mean_step(const std::string& name, const Recipe& recipe) {
-  const double probes = 1.0 / static_cast<double>(recipe.schedule.every);
-  const double bases = 1.0 / static_cast<double>(recipe.kronecker.basis_every);
-  return {{name + kinds[0], bases}, {name + kinds[1], 1.0 - probes}, {name + kinds[2], probes - bases}};
+  const double part = 1.0 / static_cast<double>(recipe.kronecker.basis_every);
+  return {{with_bases(name), part}, {between_bases(name), 1.0 - part}};
 }
 
 // The optimizers that are measured, and what their mean steps are made of.
@@ -66,18 +62,14 @@ struct Field {
 void enter(Field& field, const Workload& workload, const std::string& name, Options options) {
   const bool kronecker = options.recipe.shape == Shape::kronecker;
   field.sums.push_back(kronecker ? mean_step(name, options.recipe) : Times::Sum{{name}});
-  if (kronecker) set_cycle(options.recipe);
+  if (kronecker) alternate_bases(options.recipe);
   auto& optimizer =
       *field.optimizers.emplace_back(std::make_unique<Optimizer>(workload.network->named_parameters(), options));
   const auto step = [&optimizer, &workload] { workload.step(optimizer); };
   if (!kronecker) return field.contest.add(name, step);
-  const auto turn = [step] {
-    std::vector<double> steps;
-    steps.reserve(cycle);
-    for (int i = 0; i < cycle; ++i) steps.push_back(seconds_of(step));
-    return std::vector<double>{steps[0], (steps[1] + steps[3]) / 2, steps[2]};
-  };
-  field.contest.add_timed({name + kinds[0], name + kinds[1], name + kinds[2]}, turn);
+  field.contest.add_timed({with_bases(name), between_bases(name)}, [step] {
+    return std::vector<double>{seconds_of(step), seconds_of(step)};
+  });
 }
 
 void measure_arms(Session& session, const Workload& workload, const std::string& title,
@@ -96,10 +88,8 @@ void measure_arms(Session& session, const Workload& workload, const std::string&
     const auto bound = arms[i].limit > 0.0 ? std::optional(at_most(arms[i].limit)) : std::nullopt;
     session.add({prefix + name, times.ratio(sum, field.sums[0]), "x adamw", bound});
     if (sum.size() > 1) {
-      for (const auto& kind : kinds) {
-        session.add(
-            {fmt::format("{}{}, {}", prefix, name, kind), times.ratio({{name + kind}}, field.sums[0]), "x adamw"});
-      }
+      session.add({prefix + name + "-new-bases", times.ratio({{with_bases(name)}}, field.sums[0]), "x adamw"});
+      session.add({prefix + name + "-between", times.ratio({{between_bases(name)}}, field.sums[0]), "x adamw"});
     }
     const double bytes = bytes_of_state(*field.optimizers[i + 1], *workload.network);
     session.add({prefix + name + "-state", bytes / adamw_bytes, "x adamw's bytes"});

@@ -7,8 +7,8 @@
 //   tuning_seeds = [0]                  # keys before the first [[arm]] are defaults of all tasks
 //
 //   [[arm]]
-//   name = "lehi-kron[mix=gradient]"    # as in `lehi sweep --optimizers`
-//   label = "lehi-kron, v from g only"
+//   name = "lehi-kron[step_factor=1.0]"    # as in `lehi sweep --optimizers`
+//   label = "lehi-kron, whole steps"
 //   control = true
 //   rates = [3e-4, 1e-3, 3e-3]
 //   knob = { key = "weight_decay", values = [0.0, 0.1] }
@@ -43,7 +43,7 @@ struct Knob {
 };
 
 struct ArmSpec {
-  std::string name;   ///< "lehi-kron[mix=gradient]", as train::parse_optimizer_choice() reads it
+  std::string name;   ///< "lehi-kron[step_factor=1.0]", as train::parse_optimizer_choice() reads it
   std::string label;  ///< shown
   bool control = false;
   std::vector<double> rates;  ///< of tasks that name none for it

@@ -38,7 +38,7 @@ struct SpeedUp {
 };
 
 struct ArmResult {
-  std::string arm;            ///< as the contest file names it: "lehi-kron[optimizer.mix=gradient]"
+  std::string arm;            ///< as the contest file names it: "lehi-kron[step_factor=1.0]"
   std::string label;          ///< shown: "lehi-kron, v from g only"
   std::string optimizer;      ///< as this task trains it, if that differs from `arm`: "soap[sides=automatic]"; else ""
   bool control = false;       ///< asks whether curvature is the cause; takes no part in "who won"
