@@ -93,8 +93,8 @@ struct Kronecker {
   Sides sides = Sides::automatic;
   double cost = 0.5;  ///< > 0, for Sides::automatic
   /// Cuts a matrix's longer side into the fewest equal blocks that are no longer than the other side, each with a
-  /// factor and a basis of its own; sides without such blocks of at least half that length and 16 stay whole. Costs count
-  /// a block's length instead of the side's.
+  /// factor and a basis of its own; sides without such blocks of at least half that length and 16 stay whole. Costs
+  /// count a block's length instead of the side's.
   bool square_blocks = false;
   /// gradient and both: new bases from g after every so many steps, doubling at first where the schedule does; 1 to
   /// 2^40

@@ -41,7 +41,7 @@ struct ArmResult {
   std::string arm;            ///< as the contest file names it: "lehi-kron[step_factor=1.0]"
   std::string label;          ///< shown: "lehi-kron, v from g only"
   std::string optimizer;      ///< as this task trains it, if that differs from `arm`: "soap[sides=automatic]"; else ""
-  bool control = false;       ///< asks whether curvature is the cause; takes no part in "who won"
+  bool control = false;       ///< the challenger with one part changed; takes no part in "who won"
   std::vector<Trial> trials;  ///< first the rates, then the knob's values
   double lr = 0.0;            ///< chosen
   std::string knob;           ///< chosen; "": the optimizer's own value

@@ -289,12 +289,13 @@ void add_panels(const contest::Result& result, std::vector<Outcome>& outcomes, s
 
 Answer controls_answer(const contest::Result& result, const std::vector<TaskAnalysis>& tasks) {
   const auto& challenger = result.question.challenger;
-  Answer answer{.letter = 'd',
-                .goal = fmt::format("What the controls change matters: where {0} is clearly better than the baseline, "
-                                    "it is also clearly better than every control, and its advantage over them grows with the "
-                                    "batch size.",
-                                    challenger),
-                .sentences = {}};
+  Answer answer{
+      .letter = 'd',
+      .goal = fmt::format("What the controls change matters: where {0} is clearly better than the baseline, "
+                          "it is also clearly better than every control, and its advantage over them grows with the "
+                          "batch size.",
+                          challenger),
+      .sentences = {}};
   std::vector<Outcome> outcomes;
   bool explained = false;
   for (const auto* task : outside_panels(tasks, "")) add_controls(*task, explained, outcomes, answer.sentences);
