@@ -173,6 +173,8 @@ TEST(Trace, DescribesSchedules) {
   EXPECT_EQ(describe_schedule({}), "every step");
   EXPECT_EQ(describe_schedule({.alternate = true}), "every step, alternating with gradient");
   EXPECT_EQ(describe_schedule({.every = 10, .dense = 200}), "every 10 steps after 200 dense ones");
+  EXPECT_EQ(describe_schedule({.every = 25, .doubling = true}), "steps 1, 2, 4, ..., then every 25");
+  EXPECT_EQ(describe_schedule({.doubling = true}), "every step");
 }
 
 TEST(Trace, ParsesSeveralOptimizersWithTheirOwnNumbers) {
