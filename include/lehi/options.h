@@ -45,10 +45,12 @@ std::string_view name(NonFinite policy);
 NonFinite non_finite_from_name(std::string_view name);  ///< "throw", "skip" or "record"
 
 /// Which matrices take the recipe's shape; all others are diagonal, as are groups with GroupOptions::diagonal. The
-/// defaults leave out what is a table of rows rather than a map: embeddings, positions, and the last layer.
+/// defaults leave out what is a table of rows rather than a map: embeddings, positions, and the last layer where it is
+/// named as usual; add its name where it is not ("fc.weight").
 struct ShapeRules {
-  /// A matrix is diagonal if its name contains one of these. Without names, groups decide.
-  std::vector<std::string> diagonal_names = {"embed", "wte", "wpe", "head", "classifier"};
+  /// A matrix is diagonal if one of these is its name, or a word of its name; '.' and '_' separate words. Without
+  /// names, groups decide.
+  std::vector<std::string> diagonal_names = {"embed", "embedding", "embeddings", "wte", "wpe", "head", "classifier"};
   /// Sides that are longer get no factor; matrices with a longer side are not made orthogonal. At least 2.
   std::int64_t largest_side = 8192;
 };

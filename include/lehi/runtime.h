@@ -17,6 +17,7 @@ namespace lehi::runtime {
 struct Host {
   std::string cpu;                ///< model name
   std::string vendor;             ///< "intel", "amd" or "other"
+  int cpu_family = 0;             ///< of that vendor; 0: not known
   std::string vector_units;       ///< "avx512", "avx2" or "baseline"
   int cores = 1;                  ///< usable by this process: affinity mask and cgroup quota
   std::int64_t memory_bytes = 0;  ///< physical memory or the cgroup's limit, whichever is lower

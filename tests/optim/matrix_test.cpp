@@ -95,7 +95,7 @@ TEST(Matrix, NamesAndSidesChooseTheShape) {
   options.shapes.largest_side = 7;
   EXPECT_EQ(shapes_of(named, options),
             (std::vector{M::diagonal, M::both, M::diagonal, M::right, M::left, M::diagonal, M::diagonal}));
-  options.shapes = {.diagonal_names = {"layer", "conv"}};
+  options.shapes = {.diagonal_names = {"layer", "conv.weight", "ong", "head.weight"}};
   EXPECT_EQ(shapes_of(named, options),
             (std::vector{M::both, M::diagonal, M::diagonal, M::both, M::diagonal, M::diagonal, M::both}));
   options = preset(Preset::muon);

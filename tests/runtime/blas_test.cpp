@@ -58,6 +58,24 @@ TEST(BetterBlasKernel, IsProposedOnlyForClearlyUnfitKernels) {
   EXPECT_EQ(better_blas_kernel(host_with("intel", "avx512", "", "reference")), "");
 }
 
+TEST(BetterBlasKernel, IsThatOf512BitsWhereAmdComputesThemInOnePiece) {
+  Host host = host_with("amd", "avx512", "Haswell");
+  host.cpu_family = 25;  // Zen 4
+  EXPECT_EQ(better_blas_kernel(host), "");
+  for (const char* kernel : {"Haswell", "Zen", "Prescott"}) {
+    host = host_with("amd", "avx512", kernel);
+    host.cpu_family = 26;  // Zen 5
+    EXPECT_EQ(better_blas_kernel(host), "SkylakeX") << kernel;
+  }
+  for (const char* kernel : {"SkylakeX", "Cooperlake", "newer"}) {
+    host.blas_kernel = kernel;
+    EXPECT_EQ(better_blas_kernel(host), "") << kernel;
+  }
+  host = host_with("amd", "avx2", "Haswell");
+  host.cpu_family = 26;
+  EXPECT_EQ(better_blas_kernel(host), "") << "AVX-512 switched off";
+}
+
 TEST(BlasFromPath, DistinguishesTheLibraries) {
   EXPECT_EQ(blas_from_path("/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3"), "openblas");
   EXPECT_EQ(blas_from_path("/opt/conda/lib/libopenblasp-r0.3.21.so"), "openblas");
@@ -77,8 +95,10 @@ TEST(CpuFromCpuinfo, ReadsModelVendorAndVectorUnits) {
   const auto knights = cpu_from_cpuinfo("vendor_id\t: GenuineIntel\nflags\t\t: fma avx2 avx512f avx512cd avx512er\n");
   EXPECT_EQ(knights.vector_units, "avx2");  // its AVX-512 lacks the parts that the kernels need
 
-  const auto zen = cpu_from_cpuinfo("vendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\nflags\t\t: fma avx2\n");
+  const auto zen = cpu_from_cpuinfo(
+      "vendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\nflags\t\t: fma avx2\n");
   EXPECT_EQ(zen.vendor, "amd");
+  EXPECT_EQ(zen.family, 26);
   EXPECT_EQ(zen.vector_units, "avx2");
 
   const auto old = cpu_from_cpuinfo("vendor_id\t: GenuineIntel\nflags\t\t: sse2 avx avx2_like\n");

@@ -41,13 +41,13 @@ KernelPlan plan_kernel(const runtime::Host& host, const KernelSettings& settings
         host.blas_kernel, host.vector_units, core_type);
   } else if (!better.empty() && settings.core_type) {
     plan.warning = fmt::format(
-        "OPENBLAS_CORETYPE={} makes OpenBLAS run its {} kernel, several times slower than this {} CPU allows: unset "
+        "OPENBLAS_CORETYPE={} makes OpenBLAS run its {} kernel, much slower than this {} CPU allows: unset "
         "it, or set it to {}.",
         core_type, host.blas_kernel, host.vector_units, better);
   } else if (!better.empty()) {
     plan.restart_with = better;
     plan.warning = fmt::format(
-        "OpenBLAS runs its {} kernel, several times slower than this {} CPU allows, and the program could not "
+        "OpenBLAS runs its {} kernel, much slower than this {} CPU allows, and the program could not "
         "restart itself: set OPENBLAS_CORETYPE={} before starting it.",
         host.blas_kernel, host.vector_units, better);
   } else if (settings.core_type && runtime::kernel_exceeds_cpu(host)) {

@@ -2,7 +2,7 @@
 // library does none of this.
 //
 // Debian's LibTorch starts with one thread, and its OpenBLAS may not recognise a recent CPU and then uses a kernel that
-// is several times slower. OpenBLAS reads OPENBLAS_CORETYPE when it loads, so the program must be restarted to change
+// is much slower. OpenBLAS reads OPENBLAS_CORETYPE when it loads, so the program must be restarted to change
 // it. plan_kernel() only decides, so that tests can describe any machine.
 #pragma once
 

@@ -63,8 +63,8 @@ void enter(Field& field, const Workload& workload, const std::string& name, Opti
   const bool kronecker = options.recipe.shape == Shape::kronecker;
   field.sums.push_back(kronecker ? mean_step(name, options.recipe) : Times::Sum{{name}});
   if (kronecker) alternate_bases(options.recipe);
-  auto& optimizer =
-      *field.optimizers.emplace_back(std::make_unique<Optimizer>(workload.network->named_parameters(), options));
+  auto& optimizer = *field.optimizers.emplace_back(std::make_unique<Optimizer>(
+      workload.network->named_parameters(), model::options_for(*workload.network, options)));
   const auto step = [&optimizer, &workload] { workload.step(optimizer); };
   if (!kronecker) return field.contest.add(name, step);
   field.contest.add_timed({with_bases(name), between_bases(name)}, [step] {

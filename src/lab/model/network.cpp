@@ -11,6 +11,17 @@ const NamedParameters& Network::named_buffers() const {
   return none;
 }
 
+Options options_for(const Network& network, Options options) {
+  const torch::Tensor head = network.head();
+  std::string last;
+  for (const auto& item : network.named_parameters()) {
+    const bool is_last = head.defined() ? item.value().is_same(head) : item.value().dim() >= 2;
+    if (is_last) last = item.key();
+  }
+  options.shapes.diagonal_names.push_back(last);
+  return options;
+}
+
 NamedParameters saved_tensors(const Network& network) {
   NamedParameters tensors = network.named_parameters();
   tensors.update(network.named_buffers());

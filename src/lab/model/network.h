@@ -51,6 +51,9 @@ Differentiable forward_without_rows();
 
 std::int64_t parameter_count(const Network& network);
 
+/// The optimizer's options for this network: its last layer stays diagonal whatever its name is (lehi::ShapeRules).
+Options options_for(const Network& network, Options options);
+
 /// Parameters, then buffers: the contents of a file of weights.
 NamedParameters saved_tensors(const Network& network);
 

@@ -225,7 +225,7 @@ const std::vector<Key>& keys() {
       key("optimizer.step_factor", "kronecker: factor of the matrices' steps", FIELD(optimizer.recipe.kronecker.step_factor)),
       key("optimizer.beta3", "kronecker: decay of the factors", FIELD(optimizer.group.beta3)),
       key("optimizer.largest_side", "longer sides of a matrix are not turned", FIELD(optimizer.shapes.largest_side)),
-      key("optimizer.diagonal_names", "matrices whose name contains one of these stay diagonal", FIELD(optimizer.shapes.diagonal_names)),
+      key("optimizer.diagonal_names", "matrices with one of these as their name, or as a word of it, stay diagonal", FIELD(optimizer.shapes.diagonal_names)),
 
       no_effect(key("checkpoint.every", "steps between checkpoints; 0: at evaluations", FIELD(checkpoint_every))),
       no_effect(key("checkpoint.keep", "number of newest checkpoints to keep; 0: write none", FIELD(keep))),

@@ -37,7 +37,7 @@ Trainer::Trainer(RunConfig config, TaskData data, std::shared_ptr<Ranks> ranks)
       model_(make_model(config_, {data_.inputs, data_.outputs})),
       loss_(loss_of(data_.prediction, *model_, config_.model.chunk)),
       ranks_(std::move(ranks)),
-      optimizer_(model_->named_parameters(), config_.optimizer),
+      optimizer_(model_->named_parameters(), model::options_for(*model_, config_.optimizer)),
       steps_per_epoch_((data_.train.size + config_.batch_size - 1) / config_.batch_size) {
   if (!config_.init_from.empty()) load_weights(config_.init_from, model_->named_parameters());
   const Recipe& recipe = config_.optimizer.recipe;

@@ -22,6 +22,20 @@ MatrixState matrix_state_of(const TurnedSides& sides) {
   return sides.right ? MatrixState::right : MatrixState::diagonal;
 }
 
+// Whether the name, or a word of it, is one of `names`: "head" is a word of lm_head.weight, not of multihead.weight.
+bool is_named(const std::string& name, const std::vector<std::string>& names) {
+  const auto listed = [&](const std::string& word) {
+    return std::find(names.begin(), names.end(), word) != names.end();
+  };
+  if (listed(name)) return true;
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find_first_of("._", begin), name.size());
+    if (listed(name.substr(begin, end - begin))) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 // Two numbers in one: a key of its own for each step and parameter.
 std::uint64_t random_key(std::uint64_t seed, std::int64_t step, std::size_t index) {
   return seed * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(step) * 0xD1B54A32D192ED03U + index;
@@ -75,10 +89,7 @@ std::vector<std::size_t> matrices_of(const ParameterTable& parameters, const Sta
 MatrixState Updater::matrix_state(std::size_t index) const {
   const Recipe& recipe = options.recipe;
   if (recipe.shape == Shape::diagonal || parameters.options_of(index).diagonal) return MatrixState::diagonal;
-  const std::string name = parameters.name(index);
-  for (const std::string& word : options.shapes.diagonal_names) {
-    if (name.find(word) != std::string::npos) return MatrixState::diagonal;
-  }
+  if (is_named(parameters.name(index), options.shapes.diagonal_names)) return MatrixState::diagonal;
   const MatrixSize size = matrix_size(parameters.tensor(index));
   if (recipe.shape == Shape::kronecker) {
     return matrix_state_of(turned_sides(recipe.kronecker, size, predictions, options.shapes.largest_side));

@@ -15,6 +15,7 @@ std::string blas_from_path(std::string_view file);
 struct Cpu {
   std::string model;
   std::string vendor;  ///< "intel", "amd" or "other"
+  int family = 0;      ///< as /proc/cpuinfo numbers them; 0: not stated
   /// "avx512" (F, BW, DQ, VL and CD, which OpenBLAS's kernels use), "avx2" (with FMA) or "baseline"
   std::string vector_units;
 };

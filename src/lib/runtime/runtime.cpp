@@ -31,6 +31,7 @@ Host describe_host() {
   Host host;
   host.cpu = cpu.model;
   host.vendor = cpu.vendor;
+  host.cpu_family = cpu.family;
   host.vector_units = cpu.vector_units;
   host.cores = usable_cores(cores_in_affinity_mask(), cgroup_cpu_quota(membership, cgroup_root));
   host.memory_bytes = bytes_of_field(read_text("/proc/meminfo"), "MemTotal");
