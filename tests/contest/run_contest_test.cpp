@@ -204,6 +204,23 @@ TEST_F(ContestTest, ArmsAndTasksMayBeAddedLater) {
   EXPECT_EQ(more.tasks[1].arms[0].steps, 200);
 }
 
+TEST_F(ContestTest, TheTimesOfAllTasksAreMeasuredBeforeAnyTrial) {
+  write_contest(kSmallContest + "[[task]]\nname = \"more\"\ntask = \"protein\"\nsteps = 200\n");
+  EXPECT_THAT(run().result.missing, IsEmpty());
+  std::istringstream lines(slurp(tools_ / "started"));
+  std::vector<std::string> tasks_measured;
+  bool trials_begun = false;
+  for (std::string line; std::getline(lines, line);) {
+    const bool speed = line.find("/speed/") != std::string::npos;
+    EXPECT_FALSE(speed && trials_begun) << line;
+    trials_begun = trials_begun || !speed;
+    const std::string task = line.find("/more/") != std::string::npos ? "more" : "little";
+    if (speed && (tasks_measured.empty() || tasks_measured.back() != task)) tasks_measured.push_back(task);
+  }
+  EXPECT_THAT(tasks_measured, ElementsAre("little", "more"));
+  EXPECT_TRUE(trials_begun);
+}
+
 TEST_F(ContestTest, ARunThatFailsHoldsUpItsArmOnly) {
   spill(tools_ / "fail", "/rates/.*lion.*lr0.01-seed1");
   const auto outcome = run();

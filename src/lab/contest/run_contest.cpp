@@ -92,14 +92,13 @@ class ContestRun {
     begin_record();
     read_tasks();
     write();
-    for (std::size_t i = 0; i < contest_.tasks.size() && signal_ == 0; ++i) {
-      const auto& task = contest_.tasks[i];
-      if (!is_selected(task.name)) continue;
+    measure_speeds();
+    for_each_selected([&](std::size_t i, const TaskSpec& task) {
       outcomes_[i] = run_task(contest_, task, arms_, request_.directory / task.name, source_, [&](const auto& outcome) {
         outcomes_[i] = outcome;
         write();
       });
-    }
+    });
     if (signal_ != 0) read_tasks();  // with the runs that ended since the last phase
     return {.result = write(true), .signal = signal_, .failed_code = failed_code_};
   }
@@ -107,6 +106,37 @@ class ContestRun {
  private:
   bool is_selected(const std::string& task) const {
     return std::find(tasks_.begin(), tasks_.end(), task) != tasks_.end();
+  }
+
+  void for_each_selected(const std::function<void(std::size_t, const TaskSpec&)>& run) {
+    for (std::size_t i = 0; i < contest_.tasks.size() && signal_ == 0; ++i) {
+      if (is_selected(contest_.tasks[i].name)) run(i, contest_.tasks[i]);
+    }
+  }
+
+  // Of all tasks before anything else, so that the machine must be left alone for this part only.
+  void measure_speeds() {
+    const bool were_measured = all_speeds_measured();
+    for_each_selected([&](std::size_t, const TaskSpec& task) {
+      run_task(
+          contest_, task, arms_, request_.directory / task.name, source_, [](const auto&) {}, Until::speed);
+      read_tasks();
+      write();
+    });
+    if (!were_measured && all_speeds_measured()) {
+      err_ << "lehi: all times of steps are measured; other work no longer changes the result\n";
+    }
+  }
+
+  bool all_speeds_measured() const {
+    for (std::size_t i = 0; i < contest_.tasks.size(); ++i) {
+      const auto& arms = outcomes_[i].result.arms;
+      const auto measured = [](const auto& arm) { return arm.steps > 0; };
+      if (is_selected(contest_.tasks[i].name) && (arms.empty() || !std::all_of(arms.begin(), arms.end(), measured))) {
+        return false;
+      }
+    }
+    return true;
   }
 
   // A resumed contest keeps the facts of its start.

@@ -111,9 +111,10 @@ class TaskContest {
         after_phase_(after_phase),
         batches_(Batches::read(directory_)) {}
 
-  TaskOutcome run() {
+  TaskOutcome run(Until until) {
     begin();
     auto ready = measure_speed(arms());
+    if (until == Until::speed) return outcome();
     ready = try_rates(ready);
     ready = try_knob(ready);
     ready = hold_verdict(ready);
@@ -468,8 +469,8 @@ StudySource stored_studies() {
 
 TaskOutcome run_task(const Contest& contest, const TaskSpec& task, const std::vector<std::string>& selected,
                      const fs::path& directory, const StudySource& source,
-                     const std::function<void(const TaskOutcome&)>& after_phase) {
-  return TaskContest(contest, task, selected, directory, source, after_phase).run();
+                     const std::function<void(const TaskOutcome&)>& after_phase, Until until) {
+  return TaskContest(contest, task, selected, directory, source, after_phase).run(until);
 }
 
 std::vector<study::PlannedRun> check_task_plan(const Contest& contest, const TaskSpec& task,

@@ -36,11 +36,14 @@ struct TaskOutcome {
   std::vector<std::string> missing;  ///< one sentence each
 };
 
+/// The last phase to run.
+enum class Until { speed, end };
+
 /// Runs all phases for `selected` and for the arms that were begun before; calls `after_phase` after each.
 /// `directory` is the task's own. Throws what the source throws.
 TaskOutcome run_task(const Contest& contest, const TaskSpec& task, const std::vector<std::string>& selected,
                      const std::filesystem::path& directory, const StudySource& source,
-                     const std::function<void(const TaskOutcome&)>& after_phase);
+                     const std::function<void(const TaskOutcome&)>& after_phase, Until until = Until::end);
 
 /// Plans the trials of all arms, to find invalid settings before anything is run. Returns a plan whose runs need all
 /// data that the task needs.
