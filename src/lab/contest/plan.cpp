@@ -67,8 +67,7 @@ std::string knob_text(const Knob& knob, const std::string& value) {
 }
 
 std::string optimizer_text(const TaskSpec& task, const std::string& arm, const std::string& knob) {
-  const auto replaced = task.replace.find(arm);
-  const auto& text = replaced == task.replace.end() ? arm : replaced->second;
+  const auto& text = task.optimizer_of.at(arm);
   if (knob.empty()) return text;
   const auto choice = train::parse_optimizer_choice(text);
   const auto added = train::parse_setting(knob);

@@ -15,6 +15,7 @@
 #include "files/files.h"
 #include "study/study_directory.h"
 #include "study/study_file.h"
+#include "train/task_data.h"
 
 namespace lehi::contest {
 namespace fs = std::filesystem;
@@ -475,24 +476,37 @@ TaskOutcome run_task(const Contest& contest, const TaskSpec& task, const std::ve
 
 std::vector<study::PlannedRun> check_task_plan(const Contest& contest, const TaskSpec& task,
                                                const std::vector<std::string>& selected) {
-  std::vector<Entry> entries;
+  const auto error = [&](const std::string& text) {
+    return train::ConfigError(fmt::format("{}, line {}: {} {}", task.origin.file, task.origin.line, task.name, text));
+  };
+  std::vector<study::PlannedRun> first;
   for (const auto& name : task.arms) {
     if (!is_listed(selected, name)) continue;
-    const auto& arm = contest.arm(name);
+    const auto& knob = contest.arm(name).knob;
+    std::vector<Entry> entries;
     for (const double rate : task.rates_of.at(name)) entries.push_back({name, rate, "", task.steps});
-    if (!arm.knob) continue;
-    for (const auto& value : arm.knob->values) {
-      entries.push_back({name, task.rates_of.at(name).front(), knob_text(*arm.knob, value), task.steps});
+    const auto rates = entries.size();
+    for (const auto& value : knob ? knob->values : Names()) {
+      entries.push_back({name, task.rates_of.at(name).front(), knob_text(*knob, value), task.steps});
     }
+    const auto plan = plan_runs(task, entries, {task.tuning_seeds.front()});
+    for (std::size_t i = rates; i < plan.size(); ++i) {
+      if (train::to_toml(plan[i].config) != train::to_toml(plan.front().config)) continue;
+      throw error(fmt::format("tries {} with {} twice: the rates were tried with it already; choose another value",
+                              name, entries[i].knob));
+    }
+    if (first.empty()) first = {plan.front()};
   }
-  auto plan = plan_runs(task, entries, {task.tuning_seeds.front()});
-  const auto& config = plan.front().config;
+  const auto& config = first.front().config;
   if (config.judge.metric.starts_with("test_") && config.validation == 0.0) {
-    throw train::ConfigError(fmt::format("{}, line {}: {} holds out no rows to tune with; add validation = 0.1",
-                                         task.origin.file, task.origin.line, task.name));
+    throw error("holds out no rows to tune with; add validation = 0.1");
   }
-  plan.resize(1);
-  return plan;
+  if (train::is_text_task(config.task) && config.train_rows + config.test_rows > 0) {
+    throw error(
+        "is on text, which data.train_rows and data.test_rows do not shorten; set text.train_tokens and "
+        "text.test_tokens");
+  }
+  return first;
 }
 
 }  // namespace lehi::contest
