@@ -6,7 +6,7 @@
 #include "contest/batches.h"
 #include "contest/contest_difference.h"
 #include "contest/example.h"
-#include "contest/task_contest.h"
+#include "contest/plan.h"
 #include "files/files.h"
 #include "support/support.h"
 #include "train/scratch.h"

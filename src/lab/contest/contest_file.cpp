@@ -152,6 +152,7 @@ Contest parse_contest(std::string_view text, const std::string& where) {
   check_roles("challenger", {contest.question.challenger});
   check_roles("rivals", contest.question.rivals);
   check_roles("classics", contest.question.classics);
+  if (!contest.question.probe.empty()) check_roles("probe", {contest.question.probe});
   std::set<std::string> taken;
   for (const auto* table : tables_of(reader, file, "task")) {
     auto defaults = common;

@@ -4,6 +4,7 @@
 //   challenger = "lehi-kron"
 //   rivals = ["soap", "muon"]
 //   classics = ["adam", "adamw", "lehi"]
+//   probe = "kron-probe"                # the challenger with a curvature probe; may be missing
 //   tuning_seeds = [0]                  # keys before the first [[arm]] are defaults of all tasks
 //
 //   [[arm]]

@@ -12,7 +12,7 @@
 namespace lehi::contest {
 namespace {
 
-const std::vector<std::string> kFileKeys = {"baseline", "challenger", "rivals", "classics", "arm", "task"};
+const std::vector<std::string> kFileKeys = {"baseline", "challenger", "rivals", "classics", "probe", "arm", "task"};
 const std::vector<std::string> kCommonKeys = {"preset",         "steps",       "tuning_seeds", "seeds",
                                               "effect",         "speed_steps", "speed_rounds", "speed_up",
                                               "speed_up_seeds", "validation",  "settings"};
@@ -164,6 +164,8 @@ void ContestReader::read_file(const toml::table& table, Contest& contest, TaskDe
       contest.question.rivals = names(key, node);
     } else if (key == "classics") {
       contest.question.classics = names(key, node);
+    } else if (key == "probe") {
+      contest.question.probe = text(key, node);
     } else if (key != "arm" && key != "task" && !read_common(key, node, common)) {
       throw_unknown_key(node, key, joined(kFileKeys, kCommonKeys));
     }

@@ -150,11 +150,20 @@ void Updater::update_one(std::size_t index, const Tensor& g, const Tensor& s, Pa
                                .plan = plan,
                                .factors = factors,
                                .count = count,
-                               .random_factors = random_key(options.seed, step, index)};
+                               .random_factors = random_key(options.seed, step, index),
+                               .rounding = rounding(index)};
   if (!ranks.owns_matrix(index)) return;
   const Tensor& parameter = parameters.tensor(index);
   begin_matrix(options.recipe, matrix_step.numbers, parameter, state);
   update_matrix(matrix_step, parameter, g, s, state);
+}
+
+ops::WeightRounding Updater::rounding(std::size_t index, std::int64_t first) const {
+  return {.stochastic = options.rounding == Rounding::stochastic,
+          .key = {.seed = options.seed,
+                  .step = static_cast<std::uint64_t>(step),
+                  .stream = static_cast<std::uint32_t>(index)},
+          .first = first};
 }
 
 void Updater::update_diagonal(std::size_t index, const Tensor& g, const Tensor& s, ParameterState& state) const {
@@ -186,7 +195,7 @@ void Updater::update_diagonal(std::size_t index, const Tensor& g, const Tensor& 
     scalars.g_factor = 1.0;
   }
   if (plan.squares_probe()) tensors.s = s.defined() ? ranks.own_part(s, index) : torch::zeros_like(tensors.g);
-  ops::update(tensors, scalars);
+  ops::update(tensors, scalars, rounding(index, ranks.own_first(index)));
 }
 
 }  // namespace lehi

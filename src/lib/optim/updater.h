@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "ops/rounding.h"
 #include "optim/parameters.h"
 #include "optim/rank_team.h"
 #include "optim/terms.h"
@@ -35,6 +36,7 @@ struct Updater {
   ParameterState& begin(States& states, std::size_t index) const;
   MatrixState matrix_state(std::size_t index) const;
   void update_one(std::size_t index, const torch::Tensor& g, const torch::Tensor& s, ParameterState& state) const;
+  ops::WeightRounding rounding(std::size_t index, std::int64_t first = 0) const;
   void update_diagonal(std::size_t index, const torch::Tensor& g, const torch::Tensor& s, ParameterState& state) const;
 };
 
