@@ -22,20 +22,6 @@ MatrixState matrix_state_of(const TurnedSides& sides) {
   return sides.right ? MatrixState::right : MatrixState::diagonal;
 }
 
-// Whether the name, or a word of it, is one of `names`: "head" is a word of lm_head.weight, not of multihead.weight.
-bool is_named(const std::string& name, const std::vector<std::string>& names) {
-  const auto listed = [&](const std::string& word) {
-    return std::find(names.begin(), names.end(), word) != names.end();
-  };
-  if (listed(name)) return true;
-  for (std::size_t begin = 0; begin < name.size();) {
-    const std::size_t end = std::min(name.find_first_of("._", begin), name.size());
-    if (listed(name.substr(begin, end - begin))) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 // Two numbers in one: a key of its own for each step and parameter.
 std::uint64_t random_key(std::uint64_t seed, std::int64_t step, std::size_t index) {
   return seed * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(step) * 0xD1B54A32D192ED03U + index;
