@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "lehi/losses.h"
 #include "support/support.h"
 #include "train/evaluate.h"
 #include "train/runs.h"
