@@ -213,7 +213,7 @@ TEST(Archive, AnImpossibleShapeIsRefused) {
 TEST(Archive, AVectorThatWasSavedAsAMatrixIsRefused) {
   const auto vector = fresh({torch::ones({4}, torch::kFloat64)});
   Optimizer original(vector, SoapOptions(0.01));
-  original.step((vector[0] * vector[0]).sum(), MeanSquaredError(), torch::zeros({}, torch::kFloat64));
+  original.step(vector[0] * 2.0, MeanSquaredError(), torch::zeros({4}, torch::kFloat64));
   const_cast<ParameterState*>(original.find_state(vector[0]))->matrix = MatrixState::left;  // as a damaged file has it
   const auto copy = fresh(vector);
   Optimizer other(copy, SoapOptions(0.01));

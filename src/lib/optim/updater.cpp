@@ -1,10 +1,13 @@
 #include "optim/updater.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <stdexcept>
+#include <utility>
 
 #include "ops/kronecker.h"
 #include "ops/update.h"
