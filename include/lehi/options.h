@@ -117,18 +117,20 @@ class PresetOptions {
   PresetOptions& rule(Rule value) { return set(options_.recipe.rule, value); }
   PresetOptions& decay(Decay value) { return set(options_.recipe.decay, value); }
   PresetOptions& alternate(bool value) { return set(options_.recipe.schedule.alternate, value); }
+  PresetOptions& doubling(bool value) { return set(options_.recipe.schedule.doubling, value); }
   PresetOptions& shape(Shape value) { return set(options_.recipe.shape, value); }
   PresetOptions& factors(FactorSource value) { return set(options_.recipe.kronecker.factors, value); }
   PresetOptions& sides(Sides value) { return set(options_.recipe.kronecker.sides, value); }
+  PresetOptions& cost(double value) { return set(options_.recipe.kronecker.cost, value); }
   PresetOptions& square_blocks(bool value) { return set(options_.recipe.kronecker.square_blocks, value); }
   PresetOptions& basis_every(std::int64_t value) { return set(options_.recipe.kronecker.basis_every, value); }
   PresetOptions& step_factor(double value) { return set(options_.recipe.kronecker.step_factor, value); }
   PresetOptions& shapes(ShapeRules value) { return set(options_.shapes, std::move(value)); }
-  /// Refresh at every step up to `dense`, then at every n-th.
-  PresetOptions& refresh_every(std::int64_t every, std::int64_t dense = 0) {
-    options_.recipe.schedule.doubling = false;
-    options_.recipe.schedule.every = every;
-    return set(options_.recipe.schedule.dense, dense);
+  /// The spacing of the refreshes alone: how they start (dense, doubling) stays as it is.
+  PresetOptions& refresh_every(std::int64_t value) { return set(options_.recipe.schedule.every, value); }
+  /// Refresh at every step up to `dense`, then at every n-th. Not with doubling.
+  PresetOptions& refresh_every(std::int64_t every, std::int64_t dense) {
+    return refresh_every(every).set(options_.recipe.schedule.dense, dense);
   }
 
   operator Options() const { return options_; }  // NOLINT(google-explicit-constructor): an Options by another name
