@@ -1,0 +1,111 @@
+"""What makes one optimizer differ from another: the recipe, and the settings that its rule reads.
+
+The equations behind the names are in include/lehi/recipe.h; the plan and the coefficients come from C++ (_operators).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from torch import Tensor
+
+from lehi import _operators
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The parts of an optimizer; `str(recipe)` is the form in which states record it."""
+
+    probe: str = "gradient"
+    every: int = 1
+    dense: int = 0
+    alternate: bool = False
+    doubling: bool = False
+    accumulator: str = "ema"
+    mix: str = "none"
+    rule: str = "adam"
+    decay: str = "decoupled"
+    scale: str = "sqrt-n"
+    shape: str = "diagonal"
+
+    def __str__(self) -> str:
+        return " ".join(f"{part.name}={_word(getattr(self, part.name))}" for part in fields(self))
+
+    @property
+    def pulls_probe(self) -> bool:
+        """Some steps need a second backward pass."""
+        return self.probe != "gradient"
+
+
+PARTS = frozenset(part.name for part in fields(Recipe))
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _from_words(text: str) -> tuple[Recipe, str]:
+    """The recipe, and the words about matrix shapes, which have no field."""
+    recipe, others = Recipe(), []
+    for word in text.split():
+        name, _, value = word.partition("=")
+        if name not in PARTS:
+            others.append(word)
+            continue
+        default = getattr(recipe, name)
+        parsed = value == "yes" if isinstance(default, bool) else type(default)(value)
+        recipe = replace(recipe, **{name: parsed})
+    return recipe, " ".join(others)
+
+
+def preset(name: str) -> tuple[Recipe, dict[str, float]]:
+    """A named optimizer's recipe and numbers."""
+    presets = _operators.presets()
+    if name not in presets:
+        raise ValueError(f"there is no optimizer '{name}'; expected one of {', '.join(presets)}")
+    entry = presets[name]
+    return _from_words(entry["recipe"])[0], dict(entry["numbers"])
+
+
+def preset_names() -> list[str]:
+    return list(_operators.presets())
+
+
+def setting_names(recipe: Recipe) -> list[str]:
+    """The keys of a parameter group that the recipe's rule reads, as torch.optim calls them."""
+    if recipe.rule == "sgd":
+        return ["lr", "momentum", "dampening", "weight_decay", "nesterov"]
+    if recipe.rule == "rmsprop":
+        alpha = [] if recipe.accumulator == "plain-sum" else ["alpha"]
+        return ["lr", *alpha, "eps", "weight_decay", "momentum"]
+    if recipe.rule == "lion":
+        return ["lr", "betas", "weight_decay"]
+    extra = {"nadam": ["momentum_decay"], "sophia": ["rho"]}.get(recipe.rule, [])
+    return ["lr", "betas", "eps", "weight_decay", *extra]
+
+
+def default_settings(recipe: Recipe, numbers: Mapping[str, float]) -> dict[str, Any]:
+    every = {
+        **numbers,
+        "betas": (numbers["beta1"], numbers["beta2"]),
+        "alpha": numbers["beta2"],
+        "nesterov": bool(numbers["nesterov"]),
+    }
+    return {name: every[name] for name in setting_names(recipe)}
+
+
+def numbers_of(group: Mapping[str, Any], defaults: Mapping[str, float]) -> list[float]:
+    """A parameter group's numbers in the order of _operators.NUMBERS. Settings may be 0-dim tensors."""
+    numbers = dict(defaults)
+    for name, value in group.items():
+        if name == "betas":
+            numbers["beta1"], numbers["beta2"] = float(value[0]), float(value[1])
+        elif name == "alpha":
+            numbers["beta2"] = float(value)
+        elif name in numbers and isinstance(value, (int, float, Tensor)):
+            numbers[name] = float(value)
+    return [numbers[name] for name in _operators.NUMBERS]
