@@ -1,6 +1,6 @@
 """scikit-build-core, which also asks for torch where there is none to build against (torch_include.py)."""
 
-from scikit_build_core.build import *  # noqa: F403
+from scikit_build_core.build import *
 from scikit_build_core.build import get_requires_for_build_wheel as _requires
 from torch_include import torch_include
 

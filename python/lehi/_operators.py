@@ -6,24 +6,21 @@ must not be called.
 
 from __future__ import annotations
 
-import json
 import pathlib
 import sys
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from . import _plan
-from ._plan import NUMBERS, Coefficients, Plan, StepCounts
+from ._plan import NUMBERS, Coefficients, Plan
 
 __all__ = [
     "NUMBERS",
     "Coefficients",
-    "Evaluation",
     "Plan",
-    "StepCounts",
     "available",
     "check",
     "coefficients",
@@ -55,7 +52,8 @@ def _load() -> str:
     if path is None:
         return f"lehi was installed without its C++ operators ({_library})"
     try:
-        torch.ops.load_library(path)
+        load: Any = torch.ops.load_library
+        load(path)
     except (OSError, RuntimeError) as error:
         return f"torch {torch.__version__} could not load lehi's C++ operators: {error}"
     return ""
@@ -66,21 +64,9 @@ available = not why_unavailable
 _ops: Any = torch.ops.lehi
 
 
-class Evaluation(NamedTuple):
-    """A loss: the sum over rows, not yet divided by the count, with u = d(sum)/dp and v (None with probe gradient)."""
-
-    sums: Tensor
-    """float64 [2]: sum, count"""
-    u: Tensor
-    v: Tensor | None
-
-
 def presets() -> dict[str, dict[str, Any]]:
     """Every preset's summary, recipe and default numbers."""
-    if not available:
-        return _plan.presets()
-    result: dict[str, dict[str, Any]] = json.loads(_ops.presets())
-    return result
+    return _plan.presets_from(_ops.presets()) if available else _plan.presets()
 
 
 def check(recipe: str, numbers: Sequence[float]) -> str:
@@ -104,16 +90,21 @@ def plan_step(recipe: str, step: int) -> Plan:
 
 
 def coefficients(
-    recipe: str, numbers: Sequence[float], schedule_step: int, counts: StepCounts, count: float = 1.0
+    recipe: str,
+    numbers: Sequence[float],
+    schedule_step: int,
+    step: int,
+    steps_covered: int,
+    momentum_product: float,
+    count: float,
 ) -> Coefficients:
-    """The coefficients of one parameter's step. `counts` are those before it; `count` is B in Sophia-G."""
+    """The coefficients of one parameter's step. The counts are those before it; `count` is B in Sophia-G."""
+    arguments = (recipe, numbers, schedule_step, step, steps_covered, momentum_product, count)
     if not available:
-        return _plan.coefficients(recipe, numbers, schedule_step, counts, count)
-    updates, step, covered, product, keeps_m, keeps_v, keeps_v_max, *values = _ops.coefficients(
-        recipe, numbers, schedule_step, counts.step, counts.steps_covered, counts.momentum_product, count
-    )
-    after = StepCounts(int(step), int(covered), product)
-    return Coefficients(bool(updates), after, bool(keeps_m), bool(keeps_v), bool(keeps_v_max), values)
+        return _plan.coefficients(*arguments)
+    updates, step, covered, product, keeps_m, keeps_v, keeps_v_max, *values = _ops.coefficients(*arguments)
+    kept = (bool(keeps_m), bool(keeps_v), bool(keeps_v_max))
+    return Coefficients(bool(updates), int(step), int(covered), product, *kept, values)
 
 
 def probe_factor(scale: str, weight: float, count: float) -> float:
@@ -149,19 +140,21 @@ def with_factors(values: Sequence[float], g_factor: float, s_factor: float) -> l
     return [form, feed, g_factor, s_factor, *rest]
 
 
-def fits(w: Tensor, *others: Tensor) -> bool:
-    """True if `update` takes these tensors of one parameter."""
-    if w.device.type != "cpu" or w.layout != torch.strided or w.dtype not in (torch.float32, torch.float64):
-        return False
-    same = all(
-        t.device == w.device
-        and t.layout == w.layout
-        and t.dtype == w.dtype
-        and t.shape == w.shape
-        and t.stride() == w.stride()
-        for t in others
+def fits(w: Sequence[Tensor], *others: Sequence[Tensor]) -> bool:
+    """True if `update` takes these lists: g, s, m, v and v_max, each as long as w or empty."""
+    return all(_is_plain(t) and t.dtype == w[0].dtype and _is_dense(t) for t in w) and all(
+        _is_plain(t) and t.dtype == w[0].dtype and t.shape == of.shape and t.stride() == of.stride()
+        for tensors in others
+        for t, of in zip(tensors, w)
     )
-    return same and _is_dense(w)
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    return (
+        tensor.device.type == "cpu"
+        and tensor.layout == torch.strided
+        and tensor.dtype in (torch.float32, torch.float64)
+    )
 
 
 def _is_dense(tensor: Tensor) -> bool:
@@ -198,20 +191,18 @@ def cross_entropy(
     probe: str,
     scale: str,
     key: Sequence[int],
-) -> Evaluation:
-    """Softmax cross-entropy; the classes are the last dimension."""
-    return _evaluation(_ops.cross_entropy(logits, target, weight, label_smoothing, ignore_index, probe, scale, key))
+) -> list[Tensor]:
+    """Softmax cross-entropy, classes last: float64 [sum, count], u of the sum, and v unless the probe is gradient."""
+    result: list[Tensor] = _ops.cross_entropy(logits, target, weight, label_smoothing, ignore_index, probe, scale, key)
+    return result
 
 
 def elementwise(
     loss: str, options: Sequence[float], predictions: Tensor, target: Tensor, probe: str, key: Sequence[int]
-) -> Evaluation:
-    """mse, bce, huber, log-cosh, poisson-nll, squared-hinge or focal."""
-    return _evaluation(_ops.elementwise(loss, options, predictions, target, probe, key))
-
-
-def _evaluation(tensors: list[Tensor]) -> Evaluation:
-    return Evaluation(tensors[0], tensors[1], tensors[2] if len(tensors) > 2 else None)
+) -> list[Tensor]:
+    """mse, bce, huber, log-cosh, poisson-nll, squared-hinge or focal; returns as cross_entropy does."""
+    result: list[Tensor] = _ops.elementwise(loss, options, predictions, target, probe, key)
+    return result
 
 
 def elementwise_second(loss: str, options: Sequence[float], predictions: Tensor, target: Tensor) -> Tensor:
@@ -232,46 +223,28 @@ def within(tensors: Sequence[Tensor], limit: float) -> Tensor:
     return result
 
 
-def _register_fakes() -> None:
-    """What the operators return, without computing it: for torch.compile and FakeTensorMode."""
+def _like(tensor: Tensor) -> Tensor:
+    return torch.empty_like(tensor, memory_format=torch.contiguous_format, requires_grad=False)
 
-    def like(tensor: Tensor) -> Tensor:
-        return torch.empty_like(tensor, memory_format=torch.contiguous_format, requires_grad=False)
 
-    def evaluation(predictions: Tensor, probe: str) -> list[Tensor]:
-        sums = predictions.new_empty((2,), dtype=torch.float64)
-        return [sums, *(like(predictions) for _ in range(1 if probe == "gradient" else 2))]
+def _evaluation(predictions: Tensor, probe: str) -> list[Tensor]:
+    sums = predictions.new_empty((2,), dtype=torch.float64)
+    return [sums, *(_like(predictions) for _ in range(1 if probe == "gradient" else 2))]
 
-    @torch.library.register_fake("lehi::update")
-    def _(w: Any, g: Any, s: Any, m: Any, v: Any, v_max: Any, values: Any) -> None:
-        return None
 
-    @torch.library.register_fake("lehi::cross_entropy")
-    def _(
-        logits: Tensor, target: Any, weight: Any, label_smoothing: Any, ignore_index: Any, probe: str, scale: Any, key: Any
-    ) -> list[Tensor]:
-        return evaluation(logits, probe)
-
-    @torch.library.register_fake("lehi::elementwise")
-    def _(loss: Any, options: Any, predictions: Tensor, target: Any, probe: str, key: Any) -> list[Tensor]:
-        return evaluation(predictions, probe)
-
-    @torch.library.register_fake("lehi::elementwise_second")
-    def _(loss: Any, options: Any, predictions: Tensor, target: Any) -> Tensor:
-        return like(predictions)
-
-    @torch.library.register_fake("lehi::draws")
-    def _(kind: Any, rows: Any, outputs: Any, key: Any) -> Tensor:
-        return torch.empty((rows, outputs), dtype=torch.float64)
-
-    @torch.library.register_fake("lehi::norms")
-    def _(tensors: Sequence[Tensor]) -> Tensor:
-        return torch.empty((len(tensors), 3), dtype=torch.float64)
-
-    @torch.library.register_fake("lehi::within")
-    def _(tensors: Sequence[Tensor], limit: Any) -> Tensor:
-        return torch.empty((len(tensors),), dtype=torch.bool)
-
+# What the operators return, without computing it: for torch.compile and FakeTensorMode.
+_fakes: dict[str, Callable[..., Any]] = {
+    "update": lambda w, g, s, m, v, v_max, values: None,
+    "cross_entropy": lambda logits, target, weight, label_smoothing, ignore_index, probe, scale, key: _evaluation(
+        logits, probe
+    ),
+    "elementwise": lambda loss, options, predictions, target, probe, key: _evaluation(predictions, probe),
+    "elementwise_second": lambda loss, options, predictions, target: _like(predictions),
+    "draws": lambda kind, rows, outputs, key: torch.empty((rows, outputs), dtype=torch.float64),
+    "norms": lambda tensors: torch.empty((len(tensors), 3), dtype=torch.float64),
+    "within": lambda tensors, limit: torch.empty((len(tensors),), dtype=torch.bool),
+}
 
 if available:
-    _register_fakes()
+    for _name, _fake in _fakes.items():
+        torch.library.register_fake(f"lehi::{_name}", _fake)

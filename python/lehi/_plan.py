@@ -29,14 +29,6 @@ NUMBERS = (
 )
 
 
-class StepCounts(NamedTuple):
-    """How far one parameter has come."""
-
-    step: int = 0
-    steps_covered: int = 0
-    momentum_product: float = 1.0
-
-
 class Plan(NamedTuple):
     """What a step needs."""
 
@@ -56,8 +48,10 @@ class Coefficients(NamedTuple):
     """One parameter's step."""
 
     updates: bool
-    counts: StepCounts
-    """after the step"""
+    step: int
+    """The counts after the step"""
+    steps_covered: int
+    momentum_product: float
     keeps_m: bool
     keeps_v: bool
     keeps_v_max: bool
@@ -98,9 +92,15 @@ def _presets_text() -> str:
     return pathlib.Path(__file__).with_name("presets.json").read_text()
 
 
+def presets_from(text: str) -> dict[str, dict[str, Any]]:
+    presets: dict[str, dict[str, Any]] = json.loads(text)
+    for preset in presets.values():
+        preset["numbers"] = {name: float(value) for name, value in preset["numbers"].items()}
+    return presets
+
+
 def presets() -> dict[str, dict[str, Any]]:
-    result: dict[str, dict[str, Any]] = json.loads(_presets_text())
-    return result
+    return presets_from(_presets_text())
 
 
 def _words(text: str) -> dict[str, str]:
@@ -291,33 +291,38 @@ _SCALED, _ROOT_SUM, _CLIPPED, _LINEAR, _QUOTIENT, _SIGN = range(6)
 
 
 def coefficients(
-    recipe: str, numbers: Sequence[float], schedule_step: int, counts: StepCounts, count: float = 1.0
+    recipe: str,
+    numbers: Sequence[float],
+    schedule_step: int,
+    step: int,
+    steps_covered: int,
+    momentum_product: float,
+    count: float,
 ) -> Coefficients:
     r = _recipe(recipe)
     rule = r["rule"]
     n = _hyperparameters(numbers, rule)
     plan = plan_step(recipe, schedule_step)
-    if counts.step < 0 or counts.steps_covered < 0:
-        raise ValueError(
-            f"a parameter's counts are {counts.step} steps, {counts.steps_covered} covered, but must be 0 or more"
-        )
+    if step < 0 or steps_covered < 0:
+        raise ValueError(f"a parameter's counts are {step} steps, {steps_covered} covered, but must be 0 or more")
     keeps_v = _keeps_v(rule)
     keeps_m = rule not in ("sgd", "rmsprop") or n["momentum"] > 0.0
     kept = (keeps_m, keeps_v, keeps_v and r["accumulator"] == "ema-max")
     coupled_decay = n["weight_decay"] if r["decay"] == "coupled" else 0.0
-    if keeps_v and counts.steps_covered == 0 and not plan.refreshes:
-        return Coefficients(False, counts, *kept, [0.0, 0.0, 1, 1, 1, 1, 1, 0.0, 1, 0.0, 0.0, 1, 0.0, coupled_decay])
+    if keeps_v and steps_covered == 0 and not plan.refreshes:
+        values = [0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, coupled_decay]
+        return Coefficients(False, step, steps_covered, momentum_product, *kept, values)
 
-    step = counts.step + 1
-    product = counts.momentum_product * (_nadam_momentum(n, step) if rule == "nadam" else 1.0)
-    after = StepCounts(step, counts.steps_covered + plan.covers, product)
+    step += 1
+    covered = steps_covered + plan.covers
+    product = momentum_product * (_nadam_momentum(n, step) if rule == "nadam" else 1.0)
     lr, beta1, beta2 = n["lr"], n["beta1"], n["beta2"]
     w_decay = 1.0 - lr * n["weight_decay"] if r["decay"] == "decoupled" else 1.0
     feed, v_decay, v_gain, v_scale, correction = 0, 1.0, 1.0, 1.0, 1.0
     if keeps_v:
         feed = plan.feed
         v_decay, v_gain = _accumulator(r["accumulator"], beta2, plan.covers)
-        correction = _bias_correction(r["accumulator"], beta2, after.steps_covered)
+        correction = _bias_correction(r["accumulator"], beta2, covered)
     m_decay, m_gain, g_rate = beta1, 1.0 - beta1, 0.0
     m_correction = 1.0 - beta1**step
     if rule == "adam":
@@ -335,7 +340,7 @@ def coefficients(
         g_rate = lr * (1.0 - now) / (1.0 - product)
         v_scale = math.sqrt(correction)
     elif rule == "radam":
-        form, m_rate = _radam(n, after.steps_covered, correction, m_correction)
+        form, m_rate = _radam(n, covered, correction, m_correction)
     elif rule == "sophia":
         form = _CLIPPED
         m_rate = lr
@@ -357,7 +362,7 @@ def coefficients(
         m_rate = lr
         v_scale, g_rate = beta1, 1.0 - beta1
     scalars = [v_decay, v_gain, v_scale, m_decay, m_gain, m_rate, g_rate, w_decay, n["eps"], coupled_decay]
-    return Coefficients(True, after, *kept, [float(form), float(feed), 1.0, 1.0, *scalars])
+    return Coefficients(True, step, covered, product, *kept, [float(form), float(feed), 1.0, 1.0, *scalars])
 
 
 def _radam(n: dict[str, float], covered: int, correction: float, m_correction: float) -> tuple[int, float]:
