@@ -178,6 +178,8 @@ def update(
     values: Sequence[float],
 ) -> None:
     """The update of parameters that share their coefficients. Empty lists: not kept, or not read."""
+    if not w:  # the dispatcher finds no device
+        return
     _ops.update(w, g, s, m, v, v_max, values)
     torch.autograd.graph.increment_version([*w, *m, *v, *v_max])
 
@@ -213,13 +215,13 @@ def elementwise_second(loss: str, options: Sequence[float], predictions: Tensor,
 
 def norms(tensors: Sequence[Tensor]) -> Tensor:
     """float64 [n, 3]: sum of squares, largest absolute value, 1 if all entries are finite else 0."""
-    result: Tensor = _ops.norms(tensors)
+    result: Tensor = _ops.norms(tensors) if tensors else torch.empty((0, 3), dtype=torch.float64)
     return result
 
 
 def within(tensors: Sequence[Tensor], limit: float) -> Tensor:
     """bool [n]: no NaN, and no absolute value above the limit."""
-    result: Tensor = _ops.within(tensors, limit)
+    result: Tensor = _ops.within(tensors, limit) if tensors else torch.empty((0,), dtype=torch.bool)
     return result
 
 
