@@ -24,7 +24,9 @@ _ADVICE = {
 }
 
 
-def pull_back(outputs: Tensor, cotangent: Tensor, parameters: Sequence[Tensor], keep_graph: bool) -> list[Tensor | None]:
+def pull_back(
+    outputs: Tensor, cotangent: Tensor, parameters: Sequence[Tensor], keep_graph: bool
+) -> list[Tensor | None]:
     """J^T cotangent of each parameter; None where it took no part. The results may alias the cotangent."""
     places = [i for i, p in enumerate(parameters) if p.requires_grad]
     if not places:
@@ -70,7 +72,7 @@ class MeanLoss(torch.autograd.Function):
         return value.clone()
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, factor: Tensor) -> tuple[Tensor | None, ...]:
         predictions, weight, u, v, weight_u, weight_v = ctx.saved_tensors
         if ctx.optimizer is not None:
@@ -93,7 +95,7 @@ class ProbePass(torch.autograd.Function):
         return value.clone()
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, _: Tensor) -> tuple[Tensor | None, ...]:
         (v,) = ctx.saved_tensors
         ctx.optimizer._begin_probe_pass(ctx.ticket, ctx.count)

@@ -81,9 +81,7 @@ class Collector:
         self._open: list[weakref.ref[Ticket]] = []
         self._task = _NO_TASK
 
-    def open(
-        self, step: int, rows: int, term: int | None, weight: float, sums_now: bool
-    ) -> tuple[Ticket, int]:
+    def open(self, step: int, rows: int, term: int | None, weight: float, sums_now: bool) -> tuple[Ticket, int]:
         """The ticket of a loss, and how many rows of its term came before it in this step.
 
         Losses that are evaluated before one of them is pulled back are different terms; the others are micro-batches.

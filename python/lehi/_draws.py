@@ -47,7 +47,8 @@ def _derived_key(key: Sequence[int]) -> tuple[int, int]:
 
 def _blocks(purpose: int, rows: Tensor, indices: Tensor, attempt: int, key: Sequence[int]) -> Words:
     """The block of each (row, index); `rows` are those of this evaluation, from 0 on."""
-    rows, indices = torch.broadcast_tensors(rows + key[2], indices)
+    rows = (rows + key[2]) + torch.zeros_like(indices)
+    indices = indices + torch.zeros_like(rows)
     last = torch.full_like(rows, purpose << 24 | attempt)
     return _philox((rows & _LOW, (rows >> 32) & _LOW, indices & _LOW, last), _derived_key(key))
 

@@ -73,5 +73,12 @@ def update(
     v_max: Sequence[Tensor],
     values: Sequence[float],
 ) -> None:
-    native = _operators.available and _operators.fits(w, g, s, m, v, v_max)
-    (_operators.update if native else _plain_update.update)(w, g, s, m, v, v_max, values)
+    """All are of one dtype and device. Those that the operator does not take go the plain way."""
+    lists = (w, g, s, m, v, v_max)
+    if _operators.available and _operators.fits(*lists):
+        return _operators.update(*lists, values)
+    for i in range(len(w)):
+        one = [tensors[i : i + 1] for tensors in lists]
+        native = _operators.available and _operators.fits(*one)
+        run = _operators.update if native else _plain_update.update
+        run(one[0], one[1], one[2], one[3], one[4], one[5], values)

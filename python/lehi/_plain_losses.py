@@ -139,9 +139,7 @@ def cross_entropy(
     a = _weighted_targets(p, flat, weight, label_smoothing, ignore_index)
     c = _sum(a)
     without_top = _sum(a.masked_fill(s.top, 0.0))
-    top = torch.where(
-        s.g * s.b < 1.0, without_top - c * (s.g * s.b / s.z), c / s.z - _sum(a.masked_fill(~s.top, 0.0))
-    )
+    top = torch.where(s.g * s.b < 1.0, without_top - c * (s.g * s.b / s.z), c / s.z - _sum(a.masked_fill(~s.top, 0.0)))
     u = torch.where(s.top, top, c * (s.g / s.z) * s.f - a)
     total = (_sum(a * (s.m - p)) + c * torch.log1p(s.g * s.b)).sum()
     if not by_index:

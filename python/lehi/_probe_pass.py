@@ -38,7 +38,7 @@ class ProbePasses:
             parameter.grad = None
         # Callbacks run at the end of the backward pass in the order of their arrival. fully_shard() and
         # DistributedDataParallel queue theirs during it; the second of ours comes after them.
-        queue = Variable._execution_engine.queue_callback  # type: ignore[attr-defined]
+        queue = Variable._execution_engine.queue_callback
         queue(lambda: queue(self._take))
 
     @torch.no_grad()

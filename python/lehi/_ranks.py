@@ -58,7 +58,7 @@ class PendingSum:
         result = list(self._like)
         for flat, indices, work in self._buckets:
             work.wait()
-            pieces = flat.split([self._like[i].numel() for i in indices])
+            pieces = torch.split_with_sizes(flat, [self._like[i].numel() for i in indices])
             for i, piece in zip(indices, pieces, strict=True):
                 result[i] = piece.view(self._like[i].shape)
         return result

@@ -50,7 +50,9 @@ def _word(value: object) -> str:
 
 def _from_words(text: str) -> tuple[Recipe, str]:
     """The recipe, and the words about matrix shapes, which have no field."""
-    recipe, others = Recipe(), []
+    recipe = Recipe()
+    parts: dict[str, Any] = {}
+    others = []
     for word in text.split():
         name, _, value = word.partition("=")
         if name not in PARTS:
@@ -58,8 +60,8 @@ def _from_words(text: str) -> tuple[Recipe, str]:
             continue
         default = getattr(recipe, name)
         parsed = value == "yes" if isinstance(default, bool) else type(default)(value)
-        recipe = replace(recipe, **{name: parsed})
-    return recipe, " ".join(others)
+        parts[name] = parsed
+    return replace(recipe, **parts), " ".join(others)
 
 
 def preset(name: str) -> tuple[Recipe, dict[str, float]]:

@@ -143,6 +143,4 @@ def check_elementwise_values(loss: str, target: Tensor) -> None:
     }.get(loss, lambda: torch.isfinite(y))()
     if not bool(good.all()):
         index = int((~good).reshape(-1).to(torch.uint8).argmax())
-        raise ValueError(
-            f"{loss}: target number {index} is {float(y.reshape(-1)[index])}; expected {ACCEPTED[loss]}"
-        )
+        raise ValueError(f"{loss}: target number {index} is {float(y.reshape(-1)[index])}; expected {ACCEPTED[loss]}")

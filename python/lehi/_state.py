@@ -134,7 +134,8 @@ _OWN = {"steps": "step", "schedule_start": "schedule_start", "known_parameters":
 
 
 def _whole(tensor: Tensor) -> Tensor:
-    return tensor.full_tensor() if is_sharded(tensor) else tensor  # type: ignore[no-any-return,operator]
+    whole: Tensor = tensor.full_tensor() if is_sharded(tensor) else tensor  # type: ignore[attr-defined]
+    return whole
 
 
 def _check_names(names: Sequence[str], parameters: int) -> None:

@@ -198,7 +198,7 @@ class AutoLoss(Loss):
             row = int(bad.to(torch.uint8).argmax())
             raise negative(row, float(smallest[row]))
         r = signs.reshape(graph.rows, graph.outputs, 1).to(torch.float64)
-        root = vectors @ (values.clamp_min(0.0).sqrt().unsqueeze(2) * (vectors.mT @ r))
+        root: Tensor = vectors @ (values.clamp_min(0.0).sqrt().unsqueeze(2) * (vectors.mT @ r))
         return root.reshape(graph.predictions.shape).to(graph.predictions.dtype)
 
 

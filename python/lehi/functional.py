@@ -64,9 +64,7 @@ def mse_loss(
     term: int | None = None,
 ) -> Tensor:
     """Half the squared error of a row, mean over rows: outputs / 2 times torch's."""
-    return losses.MSELoss(reduction).forward(
-        input, target, optimizer=optimizer, loss_weight=loss_weight, term=term
-    )
+    return losses.MSELoss(reduction).forward(input, target, optimizer=optimizer, loss_weight=loss_weight, term=term)
 
 
 def binary_cross_entropy_with_logits(
@@ -125,9 +123,7 @@ def log_cosh_loss(
     term: int | None = None,
 ) -> Tensor:
     """log cosh of the error: sum over the outputs of a row, mean over rows."""
-    return losses.LogCoshLoss(reduction).forward(
-        input, target, optimizer=optimizer, loss_weight=loss_weight, term=term
-    )
+    return losses.LogCoshLoss(reduction).forward(input, target, optimizer=optimizer, loss_weight=loss_weight, term=term)
 
 
 def squared_hinge_loss(

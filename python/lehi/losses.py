@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch._compile import _disable_dynamo
 
 from lehi import _kernels, _plain_losses, _rows
 from lehi._backward import MeanLoss, ProbePass
@@ -132,7 +133,7 @@ def mean_of(loss: Loss, evaluation: Evaluation, weight: float) -> tuple[Tensor, 
     return value, scale
 
 
-@torch._disable_dynamo  # type: ignore[untyped-decorator]
+@_disable_dynamo
 def _differentiable_loss(
     loss: Loss, predictions: Tensor, target: Tensor, optimizer: Any, loss_weight: float, term: int | None
 ) -> Tensor:
@@ -158,7 +159,7 @@ def _differentiable_loss(
     return result
 
 
-@torch._disable_dynamo  # type: ignore[untyped-decorator]
+@_disable_dynamo
 def probe_loss(
     predictions: Tensor,
     target: Tensor,
@@ -215,7 +216,9 @@ class CrossEntropyLoss(Loss):
     ) -> None:
         super().__init__(reduction)
         if not 0.0 <= label_smoothing < 1.0:
-            raise ValueError(f"cross-entropy: label_smoothing is {label_smoothing}; expected a number from 0 to below 1")
+            raise ValueError(
+                f"cross-entropy: label_smoothing is {label_smoothing}; expected a number from 0 to below 1"
+            )
         self.weight: Tensor | None
         self.register_buffer("weight", _checked_class_weights(weight))
         self.ignore_index = ignore_index
@@ -257,7 +260,9 @@ def _checked_class_weights(weight: Tensor | None) -> Tensor | None:
     if weight is None:
         return None
     if weight.dim() != 1 or weight.numel() == 0:
-        raise ValueError(f"cross-entropy: weight has shape {_rows.shape_of(weight)}; expected one number per class, [C]")
+        raise ValueError(
+            f"cross-entropy: weight has shape {_rows.shape_of(weight)}; expected one number per class, [C]"
+        )
     if not bool((torch.isfinite(weight) & (weight >= 0.0)).all()):
         raise ValueError("cross-entropy: every class's weight must be a finite number, 0 or above")
     return weight.detach().to(torch.float64)

@@ -107,7 +107,7 @@ class Optimizer(torch.optim.Optimizer):
         self._start_transients()
         defaults = {**default_settings(parts, numbers), **settings}
         self._recipe_text = _operators.check(str(parts), numbers_of(defaults, numbers))
-        super().__init__(params, defaults)  # type: ignore[arg-type]
+        super().__init__(params, defaults)
         self.param_groups[0].update(steps=0, schedule_start=0, known_parameters=0, recipe=self._recipe_text)
 
     def _start_transients(self) -> None:
@@ -124,7 +124,17 @@ class Optimizer(torch.optim.Optimizer):
         group = self.param_groups[-1]
         try:
             extra = set(group) - set(self.defaults) - {"params", "param_names", *_state.COUNTERS, "initial_lr"}
-            unread = extra & {"betas", "eps", "momentum", "alpha", "rho", "dampening", "nesterov", "maximize", "amsgrad"}
+            unread = extra & {
+                "betas",
+                "eps",
+                "momentum",
+                "alpha",
+                "rho",
+                "dampening",
+                "nesterov",
+                "maximize",
+                "amsgrad",
+            }
             if unread:
                 raise TypeError(f"{self.recipe_name} has no setting '{min(unread)}'; it has {', '.join(self.defaults)}")
             _operators.check(self._recipe_text, numbers_of(group, self._numbers))
@@ -199,13 +209,12 @@ class Optimizer(torch.optim.Optimizer):
     ) -> tuple[Ticket | None, Request]:
         ranks = self._team()
         second = self._plan().second_backward
-        if ranks.separate_pass_only and not separate:
-            if second and self.needs_probe:
-                raise RuntimeError(
-                    f"step {self.steps + 1} needs a probe, which a model after fully_shard() pulls back in a pass of "
-                    "its own: if optimizer.needs_probe, call lehi.probe_loss(model(x), y, optimizer=optimizer)"
-                    ".backward() before this loss"
-                )
+        if ranks.separate_pass_only and not separate and second and self.needs_probe:
+            raise RuntimeError(
+                f"step {self.steps + 1} needs a probe, which a model after fully_shard() pulls back in a pass of its "
+                "own: if optimizer.needs_probe, call lehi.probe_loss(model(x), y, optimizer=optimizer).backward() "
+                "before this loss"
+            )
         if second and not separate and self._passes.used:
             return None, Request()  # this step's probe came in a pass of its own
         step = self.steps + 1
@@ -364,7 +373,9 @@ class Optimizer(torch.optim.Optimizer):
         plan = self._plan()
         request = Request()
         if plan.second_backward:
-            request = Request(self.recipe.probe, self.recipe.scale, (self.seed, self.steps + 1, self._first_row or 0, 0))
+            request = Request(
+                self.recipe.probe, self.recipe.scale, (self.seed, self.steps + 1, self._first_row or 0, 0)
+            )
         evaluation = loss.evaluate(predictions, target, request)
         value, _ = mean_of(loss, evaluation, 1.0)
         parameters = self._parameters()
@@ -479,7 +490,7 @@ class Optimizer(torch.optim.Optimizer):
 
     # States
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:  # type: ignore[override]
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         _state.check_saved(state_dict, self._recipe_text)
         super().load_state_dict(state_dict)
         _state.restore_precision(self, state_dict)

@@ -61,7 +61,17 @@ class LehiGn(Optimizer):
         dense: int = 200,
         **settings: Any,
     ) -> None:
-        super().__init__(params, "lehi-gn", lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, every=every, dense=dense, **settings)
+        super().__init__(
+            params,
+            "lehi-gn",
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            every=every,
+            dense=dense,
+            **settings,
+        )
 
 
 class SophiaG(Optimizer):
@@ -79,7 +89,9 @@ class SophiaG(Optimizer):
         every: int = 10,
         **settings: Any,
     ) -> None:
-        super().__init__(params, "sophia-g", lr=lr, betas=betas, rho=rho, eps=eps, weight_decay=weight_decay, every=every, **settings)
+        super().__init__(
+            params, "sophia-g", lr=lr, betas=betas, rho=rho, eps=eps, weight_decay=weight_decay, every=every, **settings
+        )
 
 
 class AdamSimplified(Optimizer):
@@ -155,7 +167,16 @@ class NAdam(Optimizer):
         momentum_decay: float = 4e-3,
         **settings: Any,
     ) -> None:
-        super().__init__(params, "nadam", lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay, **settings)
+        super().__init__(
+            params,
+            "nadam",
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            momentum_decay=momentum_decay,
+            **settings,
+        )
 
 
 class RAdam(Optimizer):
@@ -200,7 +221,9 @@ class RMSprop(Optimizer):
         momentum: float = 0.0,
         **settings: Any,
     ) -> None:
-        super().__init__(params, "rmsprop", lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, **settings)
+        super().__init__(
+            params, "rmsprop", lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, **settings
+        )
 
 
 class SGD(Optimizer):
@@ -216,7 +239,16 @@ class SGD(Optimizer):
         nesterov: bool = False,
         **settings: Any,
     ) -> None:
-        super().__init__(params, "sgd", lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov, **settings)
+        super().__init__(
+            params,
+            "sgd",
+            lr=lr,
+            momentum=momentum,
+            dampening=dampening,
+            weight_decay=weight_decay,
+            nesterov=nesterov,
+            **settings,
+        )
 
 
 class Lion(Optimizer):
