@@ -25,6 +25,7 @@ from lehi.functional import (
 from lehi.losses import (
     BCEWithLogitsLoss,
     CrossEntropyLoss,
+    Evaluation,
     FocalLoss,
     HuberLoss,
     LinearCrossEntropyLoss,
@@ -32,6 +33,7 @@ from lehi.losses import (
     Loss,
     MSELoss,
     PoissonNLLLoss,
+    Request,
     SquaredHingeLoss,
     probe_loss,
 )
@@ -63,6 +65,7 @@ __all__ = [
     "AutoLoss",
     "BCEWithLogitsLoss",
     "CrossEntropyLoss",
+    "Evaluation",
     "FocalLoss",
     "HuberLoss",
     "Lehi",
@@ -80,6 +83,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Recipe",
+    "Request",
     "SophiaG",
     "SquaredHingeLoss",
     "StepReport",

@@ -6,7 +6,7 @@ The equations behind the names are in include/lehi/recipe.h; the plan and the co
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from torch import Tensor
@@ -48,20 +48,15 @@ def _word(value: object) -> str:
     return str(value)
 
 
-def _from_words(text: str) -> tuple[Recipe, str]:
-    """The recipe, and the words about matrix shapes, which have no field."""
-    recipe = Recipe()
+def _from_words(text: str) -> Recipe:
+    """Words about the kronecker shape have no field here."""
     parts: dict[str, Any] = {}
-    others = []
     for word in text.split():
         name, _, value = word.partition("=")
-        if name not in PARTS:
-            others.append(word)
-            continue
-        default = getattr(recipe, name)
-        parsed = value == "yes" if isinstance(default, bool) else type(default)(value)
-        parts[name] = parsed
-    return replace(recipe, **parts), " ".join(others)
+        if name in PARTS:
+            default = getattr(Recipe, name)
+            parts[name] = value == "yes" if isinstance(default, bool) else type(default)(value)
+    return Recipe(**parts)
 
 
 def preset(name: str) -> tuple[Recipe, dict[str, float]]:
@@ -70,7 +65,7 @@ def preset(name: str) -> tuple[Recipe, dict[str, float]]:
     if name not in presets:
         raise ValueError(f"there is no optimizer '{name}'; expected one of {', '.join(presets)}")
     entry = presets[name]
-    return _from_words(entry["recipe"])[0], dict(entry["numbers"])
+    return _from_words(entry["recipe"]), dict(entry["numbers"])
 
 
 def preset_names() -> list[str]:
