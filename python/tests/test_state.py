@@ -88,7 +88,6 @@ def test_another_recipe_or_optimizer_is_refused_before_anything_changes() -> Non
 def test_groups_have_settings_of_their_own_and_new_ones_restart_the_schedule() -> None:
     model = make_mlp()
     optimizer = lehi.LehiGn([{"params": model[0].parameters(), "lr": 0.0}], lr=1e-3, every=5, dense=2)
-    x, y = make_batch(0)
     frozen = weights_of(model[0])
     steps(model, optimizer, 0, 4)
     assert torch.equal(frozen, weights_of(model[0]))
