@@ -136,7 +136,8 @@ class Optimizer(torch.optim.Optimizer):
                 "amsgrad",
             }
             if unread:
-                raise TypeError(f"{self.recipe_name} has no setting '{min(unread)}'; it has {', '.join(self.defaults)}")
+                known = ", ".join(setting_names(self.recipe))
+                raise TypeError(f"{self.recipe_name} has no setting '{min(unread)}'; it has {known}")
             _operators.check(self._recipe_text, numbers_of(group, self._numbers))
             for i, parameter in enumerate(group["params"]):
                 _check_parameter(parameter, self._name(len(self.param_groups) - 1, i))
@@ -193,11 +194,12 @@ class Optimizer(torch.optim.Optimizer):
 
     def _team(self) -> _ranks.Ranks:
         if self._ranks is None:
-            if self.recipe.pulls_probe and _ranks.world_size() > 1:
+            sharded = any(_ranks.is_sharded(p) for p in self._parameters())
+            if self.recipe.pulls_probe and (sharded or _ranks.world_size() > 1):
                 raise RuntimeError(
-                    f"{self.recipe_name} sums its probe over the {_ranks.world_size()} ranks of this job: call "
-                    "optimizer.distribute(model) once, after DistributedDataParallel or fully_shard() "
-                    "(distribute(None) where each rank trains a model of its own)"
+                    f"{self.recipe_name} sums its probe over the ranks of this job: call optimizer.distribute(model) "
+                    "once, after DistributedDataParallel or fully_shard() (distribute(None) where each rank trains a "
+                    "model of its own)"
                 )
             self._ranks = _ranks.Ranks(None)
         return self._ranks
@@ -517,7 +519,7 @@ class Optimizer(torch.optim.Optimizer):
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ({self._recipe_text}", f"  steps: {self.steps}"]
         for i, group in enumerate(self.param_groups):
-            settings = ", ".join(f"{name}={group[name]}" for name in self.defaults)
+            settings = ", ".join(f"{name}={group[name]}" for name in setting_names(self.recipe))
             lines.append(f"  group {i}: {len(group['params'])} parameters, {settings}")
         return "\n".join(lines) + "\n)"
 
