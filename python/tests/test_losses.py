@@ -43,7 +43,7 @@ ELEMENTWISE: dict[str, tuple[lehi.Loss, Callable[[Tensor], Tensor], Callable[[Te
         lehi.FocalLoss(1.5, 0.3),
         lambda p: (torch.cos(3 * p) > 0).to(p.dtype),
         lambda p, y: (
-            -torch.where(y == 1, 0.3, 0.7)
+            -(0.7 - 0.4 * y)
             * torch.where(y == 1, torch.sigmoid(-p), torch.sigmoid(p)) ** 1.5
             * torch.where(y == 1, F.logsigmoid(p), F.logsigmoid(-p))
         ),
@@ -281,7 +281,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: lehi.cross_entropy(zeros(4, 3), zeros(5, dtype=torch.int64)), r"expected class indices of shape \[4\]"),
     (lambda: lehi.cross_entropy(zeros(4, 3, 5), zeros(4, 5, dtype=torch.int64)), "movedim"),
     (lambda: lehi.cross_entropy(zeros(4), zeros(4, dtype=torch.int64)), "unsqueeze"),
-    (lambda: lehi.cross_entropy(zeros(2, 3), torch.tensor([0, 3])), "class index"),
+    (lambda: lehi.cross_entropy(zeros(2, 3), torch.tensor([0, 3])), "of row 1 is 3; expected 0 to 2"),
     (lambda: lehi.cross_entropy(zeros(2, 3), zeros(2, 3)), "add up to 0"),
     (lambda: lehi.cross_entropy(zeros(2, 3), torch.tensor([-100, -100])), "every target is ignored"),
     (lambda: lehi.cross_entropy(zeros(2, 3), torch.tensor([0, 1]), reduction="sum"), "must be 'mean'"),

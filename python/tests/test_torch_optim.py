@@ -55,6 +55,8 @@ def test_follows_torch_for_200_steps(path: str, name: str, dtype: torch.dtype) -
             torch.nn.functional.cross_entropy(model(x), y).backward()
             optimizer.step()
     tolerance = 1e-11 if dtype == torch.float64 else 2e-4
+    if name == "nadam" and dtype == torch.float64:
+        tolerance = 1e-8  # torch keeps the product of NAdam's momenta in float32
     torch.testing.assert_close(weights_of(models[0]), weights_of(models[1]), rtol=tolerance, atol=tolerance)
     assert (weights_of(models[0]) - weights_of(make_mlp(dtype))).abs().max() > 0.01
 
@@ -73,7 +75,7 @@ def test_closure_is_called_with_gradients_and_its_value_returned() -> None:
     before = weights_of(model)
     with torch.no_grad():
         value = optimizer.step(closure)
-    assert float(value) == pytest.approx(float(torch.nn.functional.cross_entropy(make_mlp()(x), y)))
+    assert value.item() == pytest.approx(torch.nn.functional.cross_entropy(make_mlp()(x), y).item())
     assert not torch.equal(before, weights_of(model))
 
 
