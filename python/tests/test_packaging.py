@@ -28,30 +28,18 @@ def run(*command: str | pathlib.Path, cwd: pathlib.Path | None = None, code: int
     return done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
-def distributions(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A source distribution, and the wheel built from it in a directory where nothing else of the repository is."""
-    out = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", out, ROOT)
-    (sdist,) = out.glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(out, filter="data")
-    source = out / sdist.name.removesuffix(".tar.gz")
-    run(sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", out, source)
-    return out
-
-
-def wheel_of(distributions: pathlib.Path) -> pathlib.Path:
-    (wheel,) = distributions.glob("*.whl")
-    return wheel
+def distribution(ending: str) -> pathlib.Path:
+    """What scripts/test-python built, and installed here."""
+    (path,) = (ROOT / "build" / "dist").glob(f"lehi-*{ending}")
+    return path
 
 
 def modules() -> set[str]:
     return {f"lehi/{path.name}" for path in (ROOT / "python" / "lehi").glob("*.py")}
 
 
-def test_the_wheel_is_for_every_python_of_this_platform(distributions: pathlib.Path) -> None:
-    wheel = wheel_of(distributions)
+def test_the_wheel_is_for_every_python_of_this_platform() -> None:
+    wheel = distribution(".whl")
     platform = re.sub(r"[.-]", "_", sysconfig.get_platform())
     version = re.search(r'LEHI_VERSION "(.+)"', (ROOT / "include" / "lehi" / "version.h").read_text())[1]
     assert wheel.name == f"lehi-{version}-py3-none-{platform}.whl"
@@ -64,17 +52,16 @@ def test_the_wheel_is_for_every_python_of_this_platform(distributions: pathlib.P
     assert metadata["License-Expression"] == "MIT"
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(distributions: pathlib.Path) -> None:
-    with zipfile.ZipFile(wheel_of(distributions)) as archive:
+def test_the_wheel_holds_the_package_and_nothing_else() -> None:
+    with zipfile.ZipFile(distribution(".whl")) as archive:
         names = set(archive.namelist())
     files = {name for name in names if ".dist-info/" not in name}
     assert files == modules() | {"lehi/liblehi_operators.so", "lehi/presets.json", "lehi/py.typed"}
     assert any(name.endswith("/LICENSE") for name in names)
 
 
-def test_the_source_distribution_holds_what_the_build_reads(distributions: pathlib.Path) -> None:
-    (sdist,) = distributions.glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
+def test_the_source_distribution_holds_what_the_build_reads() -> None:
+    with tarfile.open(distribution(".tar.gz")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert modules() <= {name.removeprefix("python/") for name in names}
     assert {"LICENSE", "README.md", "pyproject.toml", "python/build_backend.py", "src/lib/plan/plan.cpp"} <= names
@@ -83,10 +70,10 @@ def test_the_source_distribution_holds_what_the_build_reads(distributions: pathl
     assert not any(part in name for name in names for part in ("tests", ".so", "pycache", "build/"))
 
 
-def test_the_installed_files_are_the_wheels(distributions: pathlib.Path) -> None:
+def test_the_installed_files_are_the_wheels() -> None:
     """The tests run what a user gets."""
-    with zipfile.ZipFile(wheel_of(distributions)) as archive:
-        for name in modules() | {"lehi/presets.json", "lehi/py.typed"}:
+    with zipfile.ZipFile(distribution(".whl")) as archive:
+        for name in modules() | {"lehi/liblehi_operators.so", "lehi/presets.json", "lehi/py.typed"}:
             assert archive.read(name) == (PACKAGE.parent / name).read_bytes(), name
 
 
