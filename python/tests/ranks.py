@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import lehi
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import Tensor, nn
+from torch.distributed import checkpoint
 from torch.distributed.checkpoint import state_dict as dcp_state
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
@@ -56,6 +58,7 @@ def weights(model: nn.Module) -> Tensor:
 def one_process(preset: str, steps: int, spare: bool = False) -> Tensor:
     model = Model()
     optimizer = lehi.Optimizer(model.parameters(), preset, lr=1e-2, **SETTINGS[preset])
+    optimizer.distribute(None)
     for k in range(steps):
         x, y = batch(k)
         lehi.cross_entropy(model(x, spare and k % 2 == 1), y, optimizer=optimizer).backward()
@@ -153,6 +156,7 @@ def probe_pass_on_ddp(preset: str) -> None:
 
 def shard(preset: str) -> tuple[nn.Module, lehi.Optimizer, slice]:
     model = Model()
+    model.spare.requires_grad_(False)  # torch's checkpoints want a state of every parameter that trains
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     fully_shard(model.body, mesh=mesh)
     fully_shard(model, mesh=mesh)
@@ -190,17 +194,28 @@ def fsdp(preset: str) -> None:
 
 
 def fsdp_checkpoint(preset: str) -> None:
-    """State dictionaries of torch.distributed.checkpoint, taken and put into a fresh model and optimizer."""
+    """Saved by torch.distributed.checkpoint, and loaded into a fresh model and optimizer."""
     model, optimizer, mine = shard(preset)
     sharded_steps(model, optimizer, mine, 0, 5)
-    saved = copy.deepcopy(dcp_state.get_state_dict(model, optimizer))
-    moments = [s for s in saved[1]["state"].values() if "m" in s]
-    assert all(hasattr(s["m"], "device_mesh") for s in moments) and moments
+    where = [tempfile.mkdtemp()] if dist.get_rank() == 0 else [""]
+    dist.broadcast_object_list(where)
+    weights, state = dcp_state.get_state_dict(model, optimizer)
+    moments = [s["m"] for s in state["state"].values()]
+    assert moments and all(hasattr(m, "device_mesh") for m in moments)
+    checkpoint.save({"model": weights, "optimizer": state}, checkpoint_id=where[0])
     other, fresh, mine = shard(preset)
-    dcp_state.set_state_dict(other, fresh, model_state_dict=saved[0], optim_state_dict=saved[1])
+    weights, state = dcp_state.get_state_dict(other, fresh)
+    loaded = {"model": weights, "optimizer": state}
+    checkpoint.load(loaded, checkpoint_id=where[0])
+    dcp_state.set_state_dict(
+        other, fresh, model_state_dict=loaded["model"], optim_state_dict=cast(Any, loaded["optimizer"])
+    )
     assert fresh.steps == 5
     sharded_steps(other, fresh, mine, 5, 9)
     expect_close(whole(other), one_process(preset, 9))
+    dist.barrier()
+    if dist.get_rank() == 0:
+        shutil.rmtree(where[0])
 
 
 def rank_main(rank: int, size: int, port: int, jobs: list[tuple[str, tuple[Any, ...]]]) -> None:

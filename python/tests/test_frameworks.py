@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import lehi
 import pytest
 import torch
 from models import make_mlp, weights_of
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
-
-import lehi
 
 STEPS = 8
 

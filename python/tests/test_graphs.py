@@ -20,7 +20,7 @@ class Checkpointed(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if self.reentrant is None:
             return self.inner(x)
-        hidden = checkpoint(self.inner[:2], x, use_reentrant=self.reentrant)
+        hidden = checkpoint(self.inner[1], self.inner[0](x), use_reentrant=self.reentrant)
         return checkpoint(self.inner[2], hidden, use_reentrant=self.reentrant)
 
 
