@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 
 def spirals(points: int) -> tuple[Tensor, Tensor]:
-    angle = 3 * math.pi * torch.rand(points).sqrt()
+    angle = 1.5 + 2.5 * math.pi * torch.rand(points).sqrt()
     arm = torch.randint(0, 2, (points,))
     turned = angle + math.pi * arm
     x = torch.stack([angle * turned.cos(), angle * turned.sin()], 1) / 5

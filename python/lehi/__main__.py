@@ -10,15 +10,6 @@ import sys
 import torch
 
 from lehi import _operators, preset_names
-from lehi.optimizer import Optimizer
-
-
-def _usable(name: str) -> bool:
-    try:
-        Optimizer([torch.zeros(1)], name)
-    except NotImplementedError:
-        return False
-    return True
 
 
 def report() -> str:
@@ -26,8 +17,6 @@ def report() -> str:
         version = importlib.metadata.version("lehi")
     except importlib.metadata.PackageNotFoundError:
         version = "not installed, used from its sources"
-    names = preset_names()
-    missing = [name for name in names if not _usable(name)]
     program = shutil.which("lehi")
     lines = [
         f"lehi        {version}",
@@ -38,9 +27,7 @@ def report() -> str:
     else:
         lines.append(f"operators   missing: {_operators.why_unavailable}; plain torch operations do the same, slower")
     lines.append("            other devices and dtypes: plain torch operations")
-    lines.append(f"optimizers  {', '.join(name for name in names if name not in missing)}")
-    if missing:
-        lines.append(f"            only in the C++ library and the program: {', '.join(missing)}")
+    lines.append(f"optimizers  {', '.join(preset_names())}")
     if program is not None:
         lines.append(f"program     {program}")
     else:

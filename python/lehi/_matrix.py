@@ -95,7 +95,6 @@ def begin(state: dict[str, Any], parameter: Tensor, kind: int, made: _operators.
 class MatrixStep:
     """What the matrices of a group share in a step."""
 
-    recipe: str
     settings: dict[str, float]  # lr, weight_decay, momentum, nesterov, beta3
     coupled: bool
     step_factor: float
@@ -161,8 +160,8 @@ class MatrixStep:
         g = _turn(gradient, state)
         s = [_turn(probe, state)] if self.plan.squares_probe and probe is not None else []
         change = torch.zeros_like(g)
-        moments = [[_view(state[name])] if name in state else [] for name in ("m", "v", "v_max")]
-        _kernels.update([change], [g], s, *moments, values)
+        m, v, v_max = ([_view(state[name])] if name in state else [] for name in ("m", "v", "v_max"))
+        _kernels.update([change], [g], s, m, v, v_max, values)
         _add_change(parameter, decay, self.step_factor, _turn(change, state, back=True))
 
 
@@ -201,7 +200,8 @@ def _turn(matrix: Tensor, state: dict[str, Any], back: bool = False, only: int |
 
 
 def _orthonormal(matrix: Tensor) -> Tensor:
-    return torch.linalg.qr(matrix)[0].contiguous()
+    q: Tensor = torch.linalg.qr(matrix)[0]
+    return q.contiguous()
 
 
 def _next_block(factor: Tensor, old: Tensor | None) -> tuple[Tensor, Tensor | None]:

@@ -29,14 +29,25 @@ class Recipe:
     decay: str = "decoupled"
     scale: str = "sqrt-n"
     shape: str = "diagonal"
+    factors: str = "probe"
+    sides: str = "automatic"
+    cost: float = 0.5
+    square_blocks: bool = False
+    basis_every: int = 1
+    step_factor: float = 1.0
 
     def __str__(self) -> str:
-        return " ".join(f"{part.name}={_word(getattr(self, part.name))}" for part in fields(self))
+        return " ".join(f"{part.name.replace('_', '-')}={_word(getattr(self, part.name))}" for part in fields(self))
 
     @property
     def pulls_probe(self) -> bool:
         """Some steps need a second backward pass."""
         return self.probe != "gradient"
+
+    @property
+    def reads_count(self) -> bool:
+        """Steps depend on the number of predictions over all ranks."""
+        return self.rule == "sophia" or (self.shape == "kronecker" and self.sides == "automatic")
 
 
 PARTS = frozenset(part.name for part in fields(Recipe))
@@ -49,13 +60,12 @@ def _word(value: object) -> str:
 
 
 def _from_words(text: str) -> Recipe:
-    """Words about the kronecker shape have no field here."""
     parts: dict[str, Any] = {}
     for word in text.split():
-        name, _, value = word.partition("=")
-        if name in PARTS:
-            default = getattr(Recipe, name)
-            parts[name] = value == "yes" if isinstance(default, bool) else type(default)(value)
+        key, _, value = word.partition("=")
+        name = key.replace("-", "_")
+        default = getattr(Recipe, name)
+        parts[name] = value == "yes" if isinstance(default, bool) else type(default)(value)
     return Recipe(**parts)
 
 
@@ -72,8 +82,7 @@ def preset_names() -> list[str]:
     return list(_operators.presets())
 
 
-def setting_names(recipe: Recipe) -> list[str]:
-    """The keys of a parameter group that the recipe's rule reads, as torch.optim calls them."""
+def _names_of_rule(recipe: Recipe) -> list[str]:
     if recipe.rule == "sgd":
         return ["lr", "momentum", "dampening", "weight_decay", "nesterov"]
     if recipe.rule == "rmsprop":
@@ -83,6 +92,13 @@ def setting_names(recipe: Recipe) -> list[str]:
         return ["lr", "betas", "weight_decay"]
     extra = {"nadam": ["momentum_decay"], "sophia": ["rho"]}.get(recipe.rule, [])
     return ["lr", "betas", "eps", "weight_decay", *extra]
+
+
+def setting_names(recipe: Recipe) -> list[str]:
+    """The keys of a parameter group that the recipe reads, as torch.optim calls them."""
+    shaped = {"orthogonal": ["momentum", "nesterov"], "kronecker": ["beta3"]}.get(recipe.shape, [])
+    names = _names_of_rule(recipe)
+    return names + [name for name in shaped if name not in names]
 
 
 def default_settings(recipe: Recipe, numbers: Mapping[str, float]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from lehi import _kernels, _operators
+from lehi import _kernels, _matrix, _operators
 from lehi._ranks import is_sharded, local_part
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 COUNTERS = ("steps", "schedule_start", "known_parameters", "recipe")
 MOMENTS = ("m", "v", "v_max")
+_STATES = (*MOMENTS, *_matrix.FACTORS, *_matrix.BASES)  # at least float32, on the parameter's device
 
 
 def _zeros(parameter: Tensor) -> Tensor:
@@ -27,13 +28,17 @@ def _zeros(parameter: Tensor) -> Tensor:
     return torch.zeros_like(parameter, dtype=dtype, requires_grad=False, memory_format=torch.preserve_format)
 
 
-def begin(state: dict[str, Any], parameter: Tensor, kept: _operators.Coefficients) -> None:
-    """Zeros where the state is missing."""
+def begin_counts(state: dict[str, Any], kept: _operators.Coefficients) -> None:
     if "step" not in state:
         state["step"] = torch.tensor(0.0, dtype=torch.float32)
         state["covered"] = torch.tensor(0.0, dtype=torch.float64)
     if kept.momentum_product != 1.0:  # nadam
         state.setdefault("momentum_product", torch.tensor(1.0, dtype=torch.float64))
+
+
+def begin(state: dict[str, Any], parameter: Tensor, kept: _operators.Coefficients) -> None:
+    """Zeros where the state is missing."""
+    begin_counts(state, kept)
     for name, keeps in zip(MOMENTS, (kept.keeps_m, kept.keeps_v, kept.keeps_v_max), strict=True):
         if keeps and name not in state:
             state[name] = _zeros(parameter)
@@ -45,6 +50,13 @@ def counts(state: dict[str, Any]) -> tuple[int, int, float]:
         return 0, 0, 1.0
     product = state.get("momentum_product")
     return int(state["step"]), int(state["covered"]), 1.0 if product is None else float(product)
+
+
+def set_counts(state: dict[str, Any], made: _operators.Coefficients) -> None:
+    state["step"].fill_(made.step)
+    state["covered"].fill_(made.steps_covered)
+    if "momentum_product" in state:
+        state["momentum_product"].fill_(made.momentum_product)
 
 
 class Batch:
@@ -72,10 +84,7 @@ class Batch:
         w, g, s, m, v, v_max = self._tensors
         _kernels.update(w, g, s, m, v, v_max, values)
         for state in self._states:
-            state["step"].fill_(made.step)
-            state["covered"].fill_(made.steps_covered)
-            if "momentum_product" in state:
-                state["momentum_product"].fill_(made.momentum_product)
+            set_counts(state, made)
 
 
 # torch's form
@@ -99,7 +108,7 @@ def restore_precision(optimizer: Optimizer, state_dict: dict[str, Any]) -> None:
         for name, value in state_dict["state"].get(key, {}).items():
             if not isinstance(value, Tensor):
                 continue
-            moment = name in MOMENTS
+            moment = name in _STATES
             dtype = torch.promote_types(parameter.dtype, torch.float32) if moment else value.dtype
             device = parameter.device if moment else torch.device("cpu")
             optimizer.state[parameter][name] = value.detach().to(device=device, dtype=dtype, copy=True)
@@ -120,11 +129,18 @@ def named(optimizer: Optimizer, names: Sequence[str]) -> dict[str, Tensor]:
         step, covered, product = counts(state)
         result[f"{name}.step"] = torch.tensor(step)
         result[f"{name}.covered"] = torch.tensor(covered)
-        if step == 0:
+        kind = int(state.get("matrix", _matrix.DIAGONAL))
+        if step == 0 and kind == _matrix.DIAGONAL:
             continue
+        if optimizer.recipe.shape != "diagonal":
+            result[f"{name}.matrix"] = torch.tensor(kind)
         for moment in MOMENTS:
             if moment in state:
                 result[f"{name}.{moment}"] = _whole(state[moment]).contiguous()
+        for side in _matrix.turned(kind):
+            factor = state[_matrix.FACTORS[side]]
+            result[f"{name}.{_matrix.FACTORS[side]}"] = factor
+            result[f"{name}.{_matrix.BASES[side]}"] = state.get(_matrix.BASES[side], torch.zeros_like(factor))
         if "momentum_product" in state:
             result[f"{name}.momentum_product"] = torch.tensor(product, dtype=torch.float64)
     return result
@@ -171,13 +187,25 @@ def load_named(optimizer: Optimizer, saved: dict[str, Tensor], names: Sequence[s
         step, covered = take(f"{name}.step"), take(f"{name}.covered")
         state: dict[str, Tensor] = {}
         fresh.append(state)
-        if int(step) == 0:
+        kind = int(take(f"{name}.matrix")) if f"{name}.matrix" in left else _matrix.DIAGONAL
+        if int(step) == 0 and kind == _matrix.DIAGONAL:
             continue
         if is_sharded(parameter):
             raise ValueError("load_named_state() does not take divided parameters: use torch.distributed.checkpoint")
         state["step"] = step.to(torch.float32)
         state["covered"] = covered.to(torch.float64)
         kept = optimizer._kept(group)
+        if optimizer.recipe.shape != "diagonal":
+            state["matrix"] = torch.tensor(kind)
+        if kind == _matrix.ORTHOGONAL:
+            kept = (True, False, False)
+        blocks = _matrix.factor_sizes(parameter, optimizer._recipe_text) if _matrix.turned(kind) else {}
+        for side in _matrix.turned(kind):
+            factor = _matrix.FACTORS[side]
+            for entry in (factor, _matrix.BASES[side]):
+                tensor = take(f"{name}.{entry}", blocks[factor]).to(_zeros(parameter), copy=True)
+                if entry == factor or bool(tensor.any()):  # a basis of zeros stands for one that was not there yet
+                    state[entry] = tensor
         for moment, keeps in zip(MOMENTS, kept, strict=True):
             if keeps:
                 state[moment] = _zeros(parameter).copy_(take(f"{name}.{moment}", parameter.shape))

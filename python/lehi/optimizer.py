@@ -20,7 +20,7 @@ from typing import Any, overload
 import torch
 from torch import Tensor, nn
 
-from lehi import _kernels, _operators, _ranks, _state
+from lehi import _kernels, _matrix, _operators, _ranks, _state
 from lehi._backward import pull_back
 from lehi._collector import Collector, Ticket
 from lehi._probe_pass import ProbePasses
@@ -57,13 +57,16 @@ class _Gradients:
     g_factor: float = 1.0
     s_factor: float = 1.0
     count: float = 1.0
+    counted: bool = False  # the number of predictions is known
 
 
 class Optimizer(torch.optim.Optimizer):
     """recipe: a preset's name or a Recipe. Settings: what the recipe's rule reads (lr, betas, eps, ...) and parts of
     the recipe (every, dense, probe, ...). seed: of the random probes. non_finite: what to do with a NaN, an infinity
     or an overflow: "throw" (the default where a probe is pulled back), "skip" the step, or "record" and go on (the
-    default elsewhere, as in torch.optim)."""
+    default elsewhere, as in torch.optim). diagonal_names, largest_side: matrices that do not take the recipe's shape are
+    those with one of these words in their name (from named_parameters()) and longer sides; a group may say
+    diagonal=True."""
 
     # GradScaler calls step() at every step and says whether it found an infinity.
     _step_supports_amp_scaling = True
@@ -75,6 +78,8 @@ class Optimizer(torch.optim.Optimizer):
         *,
         seed: int = 0,
         non_finite: str | None = None,
+        diagonal_names: Sequence[str] = _matrix.DIAGONAL_NAMES,
+        largest_side: int = 8192,
         **settings: Any,
     ) -> None:
         if isinstance(recipe, str):
@@ -82,11 +87,8 @@ class Optimizer(torch.optim.Optimizer):
         else:
             name, parts, numbers = "custom", recipe, preset("adam")[1]
         parts = replace(parts, **{key: settings.pop(key) for key in list(settings) if key in PARTS})
-        if parts.shape != "diagonal":
-            raise NotImplementedError(
-                f"{name}: the {parts.shape} shape is not in the Python package yet: use the C++ library or the program, "
-                "or a recipe with shape='diagonal'"
-            )
+        if parts.shape == "kronecker" and parts.factors == "random":
+            raise NotImplementedError(f"{name}: random factors, a control, are in the C++ library only")
         known = setting_names(parts)
         unknown = [key for key in settings if key not in known]
         if unknown:
@@ -107,6 +109,9 @@ class Optimizer(torch.optim.Optimizer):
         self._start_transients()
         defaults = {**default_settings(parts, numbers), **settings}
         self._recipe_text = _operators.check(str(parts), numbers_of(defaults, numbers))
+        self._shapes = _matrix.Shapes(self._recipe_text, parts.shape, tuple(diagonal_names), largest_side)
+        if parts.shape != "diagonal":
+            defaults["diagonal"] = False
         super().__init__(params, defaults)
         self.param_groups[0].update(steps=0, schedule_start=0, known_parameters=0, recipe=self._recipe_text)
 
@@ -140,10 +145,21 @@ class Optimizer(torch.optim.Optimizer):
                 raise TypeError(f"{self.recipe_name} has no setting '{min(unread)}'; it has {known}")
             _operators.check(self._recipe_text, numbers_of(group, self._numbers))
             for i, parameter in enumerate(group["params"]):
-                _check_parameter(parameter, self._name(len(self.param_groups) - 1, i))
+                self._check_parameter(parameter, self._name(len(self.param_groups) - 1, i))
         except (TypeError, ValueError):
             self.param_groups.pop()
             raise
+
+    def _check_parameter(self, parameter: Tensor, name: str) -> None:
+        if parameter.is_complex():
+            raise ValueError(f"{name} is complex: train torch.view_as_real() of it, as a real parameter")
+        if not parameter.is_floating_point() or parameter.layout != torch.strided:
+            raise ValueError(f"{name} is {parameter.dtype}, {parameter.layout}; expected a dense floating-point tensor")
+        if self.recipe.shape != "diagonal" and _ranks.is_sharded(parameter):
+            raise ValueError(
+                f"{self.recipe_name} needs whole matrices, but {name} is divided by fully_shard(): use "
+                "DistributedDataParallel, or an optimizer of the diagonal shape"
+            )
 
     def _parameters(self) -> list[Tensor]:
         return [p for group in self.param_groups for p in group["params"]]
@@ -194,10 +210,10 @@ class Optimizer(torch.optim.Optimizer):
 
     def _team(self) -> _ranks.Ranks:
         if self._ranks is None:
-            sharded = any(_ranks.is_sharded(p) for p in self._parameters())
-            if self.recipe.pulls_probe and (sharded or _ranks.world_size() > 1):
+            shared = _ranks.world_size() > 1 or any(_ranks.is_sharded(p) for p in self._parameters())
+            if shared and (self.recipe.pulls_probe or self.recipe.reads_count):
                 raise RuntimeError(
-                    f"{self.recipe_name} sums its probe over the ranks of this job: call optimizer.distribute(model) "
+                    f"{self.recipe_name} shares its steps with the ranks of this job: call optimizer.distribute(model) "
                     "once, after DistributedDataParallel or fully_shard() (distribute(None) where each rank trains a "
                     "model of its own)"
                 )
@@ -249,7 +265,7 @@ class Optimizer(torch.optim.Optimizer):
         if not ranks.several:
             return
         term.unsent = True
-        if ticket.sums_now and (s is not None or self.recipe.rule == "sophia" or term.s is not None):
+        if ticket.sums_now and (s is not None or self.recipe.reads_count or term.s is not None):
             term.send(ranks, parameters)
 
     def _pull_back(
@@ -318,7 +334,7 @@ class Optimizer(torch.optim.Optimizer):
         parameters = self._parameters()
         plan = self._plan()
         for term in self._collector.terms.values():
-            if term.unsent and (plan.second_backward or self.recipe.rule == "sophia"):
+            if term.unsent and (plan.second_backward or self.recipe.reads_count):
                 raise RuntimeError(
                     "the probe was not summed over the ranks: the last backward pass of a step must be outside of "
                     "no_sync()"
@@ -343,7 +359,7 @@ class Optimizer(torch.optim.Optimizer):
         result = _Gradients(g, [None] * len(g))
         terms = [term for _, term in sorted(self._collector.terms.items()) if term.count is not None]
         if terms and terms[0].count is not None:
-            result.count = float(terms[0].count)
+            result.count, result.counted = float(terms[0].count), True
         elif self.recipe.rule == "sophia":
             raise RuntimeError(
                 f"{self.recipe_name} needs the number of predictions at every step: compute the loss by one of lehi's "
@@ -394,7 +410,7 @@ class Optimizer(torch.optim.Optimizer):
         count = float(evaluation.count)
         factor = _operators.probe_factor(self.recipe.scale, 1.0, count) if plan.second_backward else 1.0
         with torch.no_grad():
-            self._apply(plan, _Gradients(g, s, 1.0 / count, factor, count))
+            self._apply(plan, _Gradients(g, s, 1.0 / count, factor, count, True))
         return value
 
     def _apply(self, plan: _operators.Plan, gradients: _Gradients) -> None:
@@ -408,6 +424,8 @@ class Optimizer(torch.optim.Optimizer):
                 )
             return
         schedule_step = self._schedule_step()
+        for group in self.param_groups:
+            _operators.check(self._recipe_text, numbers_of(group, self._numbers))
         self._update(schedule_step, plan, gradients)
         counters = self.param_groups[0]
         known = len(self._parameters())
@@ -421,7 +439,7 @@ class Optimizer(torch.optim.Optimizer):
     def _problem(self, plan: _operators.Plan, gradients: _Gradients) -> str | None:
         """What is not finite, or would not be when squared."""
         for tensors, factor, squared, what in (
-            (gradients.g, gradients.g_factor, plan.squares_gradient, "gradient"),
+            (gradients.g, gradients.g_factor, plan.squares_gradient or plan.gradient_factors, "gradient"),
             (gradients.s, gradients.s_factor, plan.squares_probe, "probe"),
         ):
             places = [i for i, t in enumerate(tensors) if t is not None]
@@ -455,14 +473,22 @@ class Optimizer(torch.optim.Optimizer):
         index = -1
         for group in self.param_groups:
             numbers = numbers_of(group, self._numbers)
-            _operators.check(self._recipe_text, numbers)
+            matrix_step = self._matrix_step(numbers, plan, gradients)
             batches: dict[tuple[Any, ...], _state.Batch] = {}
             for parameter in group["params"]:
                 index += 1
                 g = gradients.g[index]
                 if g is None:
                     continue
-                counts = _state.counts(self.state[parameter])
+                state = self.state[parameter]
+                counts = _state.counts(state)
+                if self._is_matrix(state, parameter, group, index, gradients):
+                    made = _operators.coefficients(self._recipe_text, numbers, schedule_step, *counts, gradients.count)
+                    _state.begin_counts(state, made)
+                    _matrix.begin(state, parameter, int(state["matrix"]), made, self._recipe_text)
+                    if matrix_step.update(parameter, g, gradients.s[index], state, made):
+                        _state.set_counts(state, made)
+                    continue
                 key = (*counts, parameter.dtype, parameter.device)
                 batch = batches.get(key)
                 if batch is None:
@@ -472,9 +498,33 @@ class Optimizer(torch.optim.Optimizer):
                 if plan.squares_probe:
                     s = gradients.s[index]
                     s = torch.zeros_like(g) if s is None else s
-                batch.add(self.state[parameter], parameter, g, s)
+                batch.add(state, parameter, g, s)
             for batch in batches.values():
                 batch.update(gradients.g_factor, gradients.s_factor)
+
+    def _is_matrix(
+        self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any], index: int, gradients: _Gradients
+    ) -> bool:
+        """Decided at a parameter's first step."""
+        if self.recipe.shape == "diagonal":
+            return False
+        if "matrix" not in state:
+            predictions = gradients.count if gradients.counted else math.inf
+            kind = self._shapes.kind(parameter, self._names()[index], group, predictions)
+            state["matrix"] = torch.tensor(kind)
+        return int(state["matrix"]) != _matrix.DIAGONAL
+
+    def _matrix_step(
+        self, numbers: Sequence[float], plan: _operators.Plan, gradients: _Gradients
+    ) -> _matrix.MatrixStep:
+        return _matrix.MatrixStep(
+            settings=dict(zip(_operators.NUMBERS, numbers, strict=True)),
+            coupled=self.recipe.decay == "coupled",
+            step_factor=self.recipe.step_factor,
+            plan=plan,
+            g_factor=gradients.g_factor,
+            s_factor=gradients.s_factor,
+        )
 
     def _skip(self) -> None:
         self.report = StepReport(self.steps + 1, skipped=True, non_finite=True)
@@ -508,7 +558,7 @@ class Optimizer(torch.optim.Optimizer):
         self._finish()
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("recipe", "recipe_name", "seed", "non_finite", "_numbers", "_recipe_text")
+        kept = ("recipe", "recipe_name", "seed", "non_finite", "_numbers", "_recipe_text", "_shapes")
         return {**super().__getstate__(), **{name: getattr(self, name) for name in kept}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -522,13 +572,6 @@ class Optimizer(torch.optim.Optimizer):
             settings = ", ".join(f"{name}={group[name]}" for name in setting_names(self.recipe))
             lines.append(f"  group {i}: {len(group['params'])} parameters, {settings}")
         return "\n".join(lines) + "\n)"
-
-
-def _check_parameter(parameter: Tensor, name: str) -> None:
-    if parameter.is_complex():
-        raise ValueError(f"{name} is complex: train torch.view_as_real() of it, as a real parameter")
-    if not parameter.is_floating_point() or parameter.layout != torch.strided:
-        raise ValueError(f"{name} is {parameter.dtype}, {parameter.layout}; expected a dense floating-point tensor")
 
 
 def _dense_grad(parameter: Tensor) -> Tensor | None:

@@ -263,3 +263,86 @@ class Lion(Optimizer):
         **settings: Any,
     ) -> None:
         super().__init__(params, "lion", lr=lr, betas=betas, weight_decay=weight_decay, **settings)
+
+
+class Muon(Optimizer):
+    """Orthogonal momentum for matrices, AdamW for the rest (Jordan et al. 2024; scaled as by Liu et al. 2025)."""
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Rate = 1e-3,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        weight_decay: float = 0.1,
+        betas: Betas = (0.9, 0.95),
+        eps: float = 1e-8,
+        **settings: Any,
+    ) -> None:
+        super().__init__(
+            params,
+            "muon",
+            lr=lr,
+            momentum=momentum,
+            nesterov=nesterov,
+            weight_decay=weight_decay,
+            betas=betas,
+            eps=eps,
+            **settings,
+        )
+
+
+class Soap(Optimizer):
+    """Adam in the eigenbases of Shampoo's factors (Vyas et al. 2025)."""
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Rate = 3e-3,
+        betas: Betas = (0.95, 0.95),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        beta3: float = 0.95,
+        *,
+        basis_every: int = 10,
+        **settings: Any,
+    ) -> None:
+        super().__init__(
+            params,
+            "soap",
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            beta3=beta3,
+            basis_every=basis_every,
+            **settings,
+        )
+
+
+class LehiKron(Optimizer):
+    """Adam in the eigenbases of Kronecker factors, in square blocks and renewed often."""
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Rate = 3e-3,
+        betas: Betas = (0.9, 0.99),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        beta3: float = 0.95,
+        *,
+        basis_every: int = 3,
+        **settings: Any,
+    ) -> None:
+        super().__init__(
+            params,
+            "lehi-kron",
+            lr=lr,
+            betas=betas,
+            eps=eps,
+            weight_decay=weight_decay,
+            beta3=beta3,
+            basis_every=basis_every,
+            **settings,
+        )

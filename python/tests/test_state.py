@@ -11,8 +11,6 @@ import torch
 from models import make_batch, make_mlp, weights_of
 from torch import nn
 
-DIAGONAL = [name for name in lehi.preset_names() if name not in ("muon", "soap", "lehi-kron")]
-
 
 def steps(model: nn.Module, optimizer: lehi.Optimizer, first: int, last: int) -> None:
     for k in range(first, last):
@@ -23,7 +21,7 @@ def steps(model: nn.Module, optimizer: lehi.Optimizer, first: int, last: int) ->
 
 
 @pytest.mark.parametrize("form", ["state_dict", "named_state", "torch.save"])
-@pytest.mark.parametrize("preset", DIAGONAL)
+@pytest.mark.parametrize("preset", lehi.preset_names())
 def test_a_loaded_state_continues_with_the_same_bits(preset: str, form: str, tmp_path: object) -> None:
     model = make_mlp()
     optimizer = lehi.Optimizer(model.named_parameters(), preset)

@@ -466,6 +466,43 @@ class TestParameters:
         close(run(True), run(False))
 
 
+class TestMatrices:
+    """Their steps against the library are in test_reference.py."""
+
+    def test_which_parameters_are_matrices(self) -> None:
+        model = nn.ModuleDict(
+            {"embed": nn.Embedding(9, 4), "body": nn.Linear(4, 4), "lm_head": nn.Linear(4, 9)}
+        ).double()
+        optimizer = lehi.Muon(model.named_parameters())
+        lehi.cross_entropy(
+            model["lm_head"](model["body"](model["embed"](torch.arange(9)))), torch.arange(9), optimizer=optimizer
+        ).backward()
+        optimizer.step()
+        kinds = {name: int(optimizer.state[p]["matrix"]) for name, p in model.named_parameters()}
+        assert kinds == {"embed.weight": 0, "body.weight": 4, "body.bias": 0, "lm_head.weight": 0, "lm_head.bias": 0}
+        model = make_mlp()
+        optimizer = lehi.LehiKron(
+            [{"params": model[0].parameters(), "diagonal": True}, {"params": model[2].parameters()}]
+        )
+        for k in range(3):
+            plain_step(model, optimizer, k)
+        assert int(optimizer.state[model[0].weight]["matrix"]) == 0
+        assert int(optimizer.state[model[2].weight]["matrix"]) == 1  # 3 x 6: the smaller side
+
+    @pytest.mark.parametrize("preset", ["muon", "soap", "lehi-kron"])
+    def test_micro_batches_equal_one_batch(self, path: str, preset: str) -> None:
+        def micro(model: nn.Module, optimizer: lehi.Optimizer, k: int) -> None:
+            x, y = make_batch(k)
+            optimizer.zero_grad()
+            for part, target in zip(x.split(6), y.split(6), strict=True):
+                (lehi.cross_entropy(model(part), target, optimizer=optimizer) / 2).backward()
+            optimizer.step()
+
+        # The factors of so few weights have equal eigenvalues at first, whose vectors depend on the last bit.
+        settings: dict[str, Any] = {} if preset == "muon" else {"sides": "smaller"}
+        close(train(preset, micro, **settings), train(preset, plain_step, **settings), 1e-7)
+
+
 class TestBadInput:
     def test_an_unknown_optimizer_and_setting(self) -> None:
         model = make_mlp()
@@ -480,10 +517,9 @@ class TestBadInput:
         with pytest.raises(TypeError, match="momentum"):
             lehi.LehiGn([{"params": model.parameters(), "momentum": 0.1}])
 
-    @pytest.mark.parametrize("name", ["muon", "soap", "lehi-kron"])
-    def test_matrix_shapes_are_refused(self, name: str) -> None:
-        with pytest.raises(NotImplementedError, match="not in the Python package yet"):
-            lehi.Optimizer(make_mlp().parameters(), name)
+    def test_random_factors_are_refused(self) -> None:
+        with pytest.raises(NotImplementedError, match="C\\+\\+ library only"):
+            lehi.LehiKron(make_mlp().parameters(), factors="random")
 
     def test_a_rate_out_of_range_later_raises_before_anything_changes(self) -> None:
         model = make_mlp()
