@@ -88,6 +88,10 @@ def setup(run: dict[str, Any], dtype: torch.dtype) -> tuple[dict[str, Tensor], l
     preset, changes = CHANGES.get(run["case"], (run["case"], {}))
     # Lion and the rest read no eps, so settings differ; the decay is the same in all.
     optimizer = lehi.Optimizer(list(weights.items()), preset, weight_decay=0.05, **changes)
+    if run["model"] == "gpt":  # at larger rates, and where eps is below rounding, the last bit grows a billion times
+        optimizer.param_groups[0]["lr"] *= 0.1
+        if "eps" in optimizer.param_groups[0]:
+            optimizer.param_groups[0]["eps"] = 1e-6
 
     def batch(step: int) -> tuple[Tensor, Tensor]:
         if run["model"] == "gpt":
