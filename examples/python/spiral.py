@@ -2,7 +2,7 @@
 
     python examples/python/spiral.py [spiral.svg]
 
-Expected: both end above 95 % accuracy.
+Expected: both near 95 % accuracy.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from lehi import _operators
 sys.path.insert(0, str(Path(__file__).parent))  # for models.py
 torch.set_num_threads(1)
 
-PATHS = ["plain", "operators"] if _operators.available else ["plain"]
+from models import PATHS
 
 
 @pytest.fixture(params=PATHS)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import torch
+from lehi import _operators
 from torch import Tensor, nn
+
+PATHS = ["plain", "operators"] if _operators.available else ["plain"]
 
 
 def make_mlp(dtype: torch.dtype = torch.float64, outputs: int = 3, seed: int = 0) -> nn.Sequential:

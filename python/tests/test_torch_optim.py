@@ -8,7 +8,7 @@ from typing import Any
 import lehi
 import pytest
 import torch
-from models import make_batch, make_mlp, weights_of
+from models import PATHS, make_batch, make_mlp, weights_of
 
 Make = Callable[[Any], torch.optim.Optimizer]
 
@@ -43,7 +43,10 @@ PAIRS: dict[str, tuple[Make, Make]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
+CASES = [(p, d) for p in PATHS for d in (torch.float64, torch.float32) if d == torch.float64 or p == PATHS[-1]]
+
+
+@pytest.mark.parametrize(("path", "dtype"), CASES, ids=str, indirect=["path"])
 @pytest.mark.parametrize("name", PAIRS)
 def test_follows_torch_for_200_steps(path: str, name: str, dtype: torch.dtype) -> None:
     models = [make_mlp(dtype), make_mlp(dtype)]
