@@ -12,7 +12,6 @@ collected by the loss's backward pass on steps that refresh v.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
@@ -20,7 +19,7 @@ from typing import Any, overload
 import torch
 from torch import Tensor, nn
 
-from lehi import _kernels, _matrix, _operators, _ranks, _state
+from lehi import _matrix, _operators, _ranks, _state, _step
 from lehi._backward import pull_back
 from lehi._collector import Collector, Ticket
 from lehi._probe_pass import ProbePasses
@@ -46,18 +45,6 @@ class StepReport:
     second_pull_back: bool = False  # the probe was pulled back
     skipped: bool = False  # nothing was changed
     non_finite: bool = False
-
-
-@dataclass
-class _Gradients:
-    """g and s by parameter, and what each is still to be multiplied by."""
-
-    g: list[Tensor | None]
-    s: list[Tensor | None]
-    g_factor: float = 1.0
-    s_factor: float = 1.0
-    count: float = 1.0
-    counted: bool = False  # the number of predictions is known
 
 
 class Optimizer(torch.optim.Optimizer):
@@ -349,36 +336,10 @@ class Optimizer(torch.optim.Optimizer):
                 "pulled back: compute the loss by lehi.cross_entropy(..., optimizer=optimizer) or another of lehi's "
                 "losses, and call its backward() before step()"
             )
-        gradients = self._scaled_probe(plan, [_dense_grad(p) for p in parameters])
+        gradients = _step.scaled_probe(self, plan, [_step.dense_grad(p) for p in parameters])
         if scale is not None:
             gradients.g_factor = 1.0 / float(scale)
         self._apply(plan, gradients)
-
-    def _scaled_probe(self, plan: _operators.Plan, g: list[Tensor | None]) -> _Gradients:
-        """s of all loss terms, scaled by their weights and counts."""
-        result = _Gradients(g, [None] * len(g))
-        terms = [term for _, term in sorted(self._collector.terms.items()) if term.count is not None]
-        if terms and terms[0].count is not None:
-            result.count, result.counted = float(terms[0].count), True
-        elif self.recipe.rule == "sophia":
-            raise RuntimeError(
-                f"{self.recipe_name} needs the number of predictions at every step: compute the loss by one of lehi's "
-                "losses with optimizer=optimizer"
-            )
-        if not plan.second_backward:
-            return result
-        probed = [term for term in terms if term.s is not None and term.count is not None]
-        _check_factors([term.factors[0] for term in probed if term.factors])
-        factors = [_operators.probe_factor(self.recipe.scale, t.weight, float(t.count)) for t in probed]  # type: ignore[arg-type]
-        if len(probed) == 1 and probed[0].s is not None:
-            result.s, result.s_factor = probed[0].s, factors[0]
-            return result
-        for term, factor in zip(probed, factors, strict=True):
-            for i, part in enumerate(term.s or []):
-                if part is not None:
-                    old = result.s[i]
-                    result.s[i] = part * factor if old is None else old + part * factor
-        return result
 
     def _step_on(self, predictions: Tensor, loss: Loss, target: Tensor) -> Tensor:
         if self._team().several:
@@ -410,11 +371,11 @@ class Optimizer(torch.optim.Optimizer):
         count = float(evaluation.count)
         factor = _operators.probe_factor(self.recipe.scale, 1.0, count) if plan.second_backward else 1.0
         with torch.no_grad():
-            self._apply(plan, _Gradients(g, s, 1.0 / count, factor, count, True))
+            self._apply(plan, _step.Gradients(g, s, 1.0 / count, factor, count, True))
         return value
 
-    def _apply(self, plan: _operators.Plan, gradients: _Gradients) -> None:
-        problem = None if self.non_finite == "record" else self._problem(plan, gradients)
+    def _apply(self, plan: _operators.Plan, gradients: _step.Gradients) -> None:
+        problem = None if self.non_finite == "record" else _step.problem(self, plan, gradients)
         if problem is not None:
             self._skip()
             if self.non_finite == "throw":
@@ -426,7 +387,7 @@ class Optimizer(torch.optim.Optimizer):
         schedule_step = self._schedule_step()
         for group in self.param_groups:
             _operators.check(self._recipe_text, numbers_of(group, self._numbers))
-        self._update(schedule_step, plan, gradients)
+        _step.update(self, schedule_step, plan, gradients)
         counters = self.param_groups[0]
         known = len(self._parameters())
         if counters["known_parameters"] != known:
@@ -435,25 +396,6 @@ class Optimizer(torch.optim.Optimizer):
         counters["steps"] += 1
         self.report = StepReport(self.steps, gradients.count, plan.refreshes, plan.second_backward)
         self._finish()
-
-    def _problem(self, plan: _operators.Plan, gradients: _Gradients) -> str | None:
-        """What is not finite, or would not be when squared."""
-        for tensors, factor, squared, what in (
-            (gradients.g, gradients.g_factor, plan.squares_gradient or plan.gradient_factors, "gradient"),
-            (gradients.s, gradients.s_factor, plan.squares_probe, "probe"),
-        ):
-            places = [i for i, t in enumerate(tensors) if t is not None]
-            local = [_ranks.local_part(t) for t in tensors if t is not None]
-            by_dtype: dict[torch.dtype, list[int]] = {}
-            for j, tensor in enumerate(local):
-                by_dtype.setdefault(tensor.dtype, []).append(j)
-            for dtype, members in by_dtype.items():
-                largest = torch.finfo(torch.promote_types(dtype, torch.float32)).max
-                limit = 2.0**-10 * math.sqrt(largest) / max(abs(factor), 2.0**-500) if squared else largest
-                bad = _kernels.first_outside([local[j] for j in members], min(limit, torch.finfo(dtype).max))
-                if bad is not None:
-                    return f"the {what} of {self._names()[places[members[bad]]]} is not finite, or its square is not"
-        return None
 
     def _first_coefficients(self, group: dict[str, Any]) -> _operators.Coefficients:
         return _operators.coefficients(self._recipe_text, numbers_of(group, self._numbers), 1, 0, 0, 1.0, 1.0)
@@ -468,63 +410,6 @@ class Optimizer(torch.optim.Optimizer):
             for parameter in group["params"]:
                 if parameter.requires_grad:
                     _state.begin(self.state[parameter], parameter, kept)
-
-    def _update(self, schedule_step: int, plan: _operators.Plan, gradients: _Gradients) -> None:
-        index = -1
-        for group in self.param_groups:
-            numbers = numbers_of(group, self._numbers)
-            matrix_step = self._matrix_step(numbers, plan, gradients)
-            batches: dict[tuple[Any, ...], _state.Batch] = {}
-            for parameter in group["params"]:
-                index += 1
-                g = gradients.g[index]
-                if g is None:
-                    continue
-                state = self.state[parameter]
-                counts = _state.counts(state)
-                if self._is_matrix(state, parameter, group, index, gradients):
-                    made = _operators.coefficients(self._recipe_text, numbers, schedule_step, *counts, gradients.count)
-                    _state.begin_counts(state, made)
-                    _matrix.begin(state, parameter, int(state["matrix"]), made, self._recipe_text)
-                    if matrix_step.update(parameter, g, gradients.s[index], state, made):
-                        _state.set_counts(state, made)
-                    continue
-                key = (*counts, parameter.dtype, parameter.device)
-                batch = batches.get(key)
-                if batch is None:
-                    made = _operators.coefficients(self._recipe_text, numbers, schedule_step, *counts, gradients.count)
-                    batch = batches[key] = _state.Batch(made)
-                s = None
-                if plan.squares_probe:
-                    s = gradients.s[index]
-                    s = torch.zeros_like(g) if s is None else s
-                batch.add(state, parameter, g, s)
-            for batch in batches.values():
-                batch.update(gradients.g_factor, gradients.s_factor)
-
-    def _is_matrix(
-        self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any], index: int, gradients: _Gradients
-    ) -> bool:
-        """Decided at a parameter's first step."""
-        if self.recipe.shape == "diagonal":
-            return False
-        if "matrix" not in state:
-            predictions = gradients.count if gradients.counted else math.inf
-            kind = self._shapes.kind(parameter, self._names()[index], group, predictions)
-            state["matrix"] = torch.tensor(kind)
-        return int(state["matrix"]) != _matrix.DIAGONAL
-
-    def _matrix_step(
-        self, numbers: Sequence[float], plan: _operators.Plan, gradients: _Gradients
-    ) -> _matrix.MatrixStep:
-        return _matrix.MatrixStep(
-            settings=dict(zip(_operators.NUMBERS, numbers, strict=True)),
-            coupled=self.recipe.decay == "coupled",
-            step_factor=self.recipe.step_factor,
-            plan=plan,
-            g_factor=gradients.g_factor,
-            s_factor=gradients.s_factor,
-        )
 
     def _skip(self) -> None:
         self.report = StepReport(self.steps + 1, skipped=True, non_finite=True)
@@ -572,22 +457,3 @@ class Optimizer(torch.optim.Optimizer):
             settings = ", ".join(f"{name}={group[name]}" for name in setting_names(self.recipe))
             lines.append(f"  group {i}: {len(group['params'])} parameters, {settings}")
         return "\n".join(lines) + "\n)"
-
-
-def _dense_grad(parameter: Tensor) -> Tensor | None:
-    g = parameter.grad
-    if g is not None and g.layout != torch.strided:
-        raise ValueError(
-            f"a parameter of shape {list(parameter.shape)} has a sparse gradient: use dense embeddings (sparse=False)"
-        )
-    return g
-
-
-def _check_factors(factors: Sequence[Tensor]) -> None:
-    """On the CPU only: elsewhere it would wait for the device."""
-    values = {float(f) for f in factors if f.device.type == "cpu"}
-    if len(values) > 1:
-        raise ValueError(
-            f"the losses of this step were multiplied by different factors ({', '.join(map(str, sorted(values)))}), "
-            "which the probe does not see: give them as loss_weight= instead"
-        )
