@@ -27,6 +27,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "sophia-g": {"every": 3},
     "adamw": {},
 }
+# One side of each matrix: the other's factor has equal eigenvalues, whose vectors depend on the last bit.
+MATRIX_SETTINGS: dict[str, dict[str, Any]] = {"muon": {}, "lehi-kron": {"sides": "smaller"}}
+SETTINGS_OF = {**SETTINGS, **MATRIX_SETTINGS}
 
 
 class Model(nn.Module):
@@ -57,7 +60,7 @@ def weights(model: nn.Module) -> Tensor:
 
 def one_process(preset: str, steps: int, spare: bool = False) -> Tensor:
     model = Model()
-    optimizer = lehi.Optimizer(model.parameters(), preset, lr=1e-2, **SETTINGS[preset])
+    optimizer = lehi.Optimizer(model.parameters(), preset, lr=1e-2, **SETTINGS_OF[preset])
     optimizer.distribute(None)
     for k in range(steps):
         x, y = batch(k)
@@ -75,7 +78,7 @@ def replicate(
     preset: str, spare: bool = False, **options: Any
 ) -> tuple[DistributedDataParallel, lehi.Optimizer, slice]:
     model = DistributedDataParallel(Model(), find_unused_parameters=True, **options)
-    optimizer = lehi.Optimizer(model.parameters(), preset, lr=1e-2, **SETTINGS[preset])
+    optimizer = lehi.Optimizer(model.parameters(), preset, lr=1e-2, **SETTINGS_OF[preset])
     optimizer.distribute(model)
     share = ROWS // dist.get_world_size()
     first = dist.get_rank() * share
@@ -160,7 +163,7 @@ def shard(preset: str) -> tuple[nn.Module, lehi.Optimizer, slice]:
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     fully_shard(model.body, mesh=mesh)
     fully_shard(model, mesh=mesh)
-    optimizer = lehi.Optimizer(model.parameters(), preset, lr=1e-2, **SETTINGS[preset])
+    optimizer = lehi.Optimizer(model.parameters(), preset, lr=1e-2, **SETTINGS_OF[preset])
     optimizer.distribute(model)
     share = ROWS // dist.get_world_size()
     first = dist.get_rank() * share
@@ -180,6 +183,11 @@ def sharded_steps(model: nn.Module, optimizer: lehi.Optimizer, mine: slice, firs
 
 def whole(model: nn.Module) -> Tensor:
     return torch.cat([p.full_tensor().detach().reshape(-1) for p in model.parameters()])
+
+
+def matrices_are_refused() -> None:
+    model, _, _ = shard("adamw")
+    expect_error(ValueError, "needs whole matrices", lambda: lehi.Muon(model.parameters()))
 
 
 def fsdp(preset: str) -> None:

@@ -16,7 +16,7 @@ def free_port() -> int:
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_data_parallel_equals_one_process(size: int) -> None:
-    jobs = [("ddp", (preset,)) for preset in ranks.SETTINGS]
+    jobs = [("ddp", (preset,)) for preset in ranks.SETTINGS_OF]
     jobs += [("no_sync", (preset,)) for preset in ("lehi-gn", "sophia-g")]
     jobs += [("refusals", ()), ("probe_pass_on_ddp", ("lehi-gn",))]
     ranks.run(size, free_port(), jobs)
@@ -24,5 +24,6 @@ def test_data_parallel_equals_one_process(size: int) -> None:
 
 def test_fully_sharded_equals_one_process() -> None:
     jobs = [("fsdp", (preset,)) for preset in ranks.SETTINGS]
+    jobs += [("matrices_are_refused", ())]
     jobs += [("fsdp_checkpoint", (preset,)) for preset in ("lehi-gn", "adamw")]
     ranks.run(2, free_port(), jobs)
