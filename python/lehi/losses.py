@@ -169,7 +169,7 @@ def probe_loss(
     loss_weight: float = 1.0,
     term: int | None = None,
 ) -> Tensor:
-    """The loss (cross-entropy by default) of a probe pass of its own, for fully_shard() and pipelines.
+    """The loss (cross-entropy by default) of a probe pass of its own, for fully_shard().
 
         if optimizer.needs_probe:
             lehi.probe_loss(model(x), y, optimizer=optimizer).backward()
