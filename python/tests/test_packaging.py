@@ -181,6 +181,7 @@ def test_a_build_without_torch_says_what_to_install(tmp_path: pathlib.Path) -> N
 def test_an_isolated_build_uses_the_environments_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """pip hides the environment's packages; their place is known all the same. Without torch it is a requirement."""
     monkeypatch.syspath_prepend(str(ROOT / "python"))
+    monkeypatch.chdir(ROOT)  # as every frontend does
     import build_backend
     import torch_include
 
