@@ -1,4 +1,4 @@
-// Differences between LibTorch 1.13 (Debian's, tested) and LibTorch 2.x. 2.x should compile but has not been tested.
+// Differences between LibTorch 1.13 (Debian's) and LibTorch 2.x; tested with 1.13 and 2.13.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -12,17 +12,16 @@
 
 namespace lehi::compat {
 
-/// The key type of torch::optim::Optimizer::state(): the tensor's address, a string up to LibTorch 2.0, then a
-/// pointer.
+/// The key of torch::optim::Optimizer::state(): the tensor's address, as a string in LibTorch 1.13, as a pointer
+/// in 2.x.
 using StateKey = std::decay_t<decltype(std::declval<torch::optim::Optimizer&>().state())>::key_type;
 
-template <class Key = StateKey>
-Key state_key(const torch::Tensor& parameter) {
-  if constexpr (std::is_same_v<Key, std::string>) {
-    return c10::guts::to_string(parameter.unsafeGetTensorImpl());
-  } else {
-    return parameter.unsafeGetTensorImpl();
-  }
+inline StateKey state_key(const torch::Tensor& parameter) {
+#if TORCH_VERSION_MAJOR >= 2
+  return parameter.unsafeGetTensorImpl();
+#else
+  return c10::guts::to_string(parameter.unsafeGetTensorImpl());
+#endif
 }
 
 #if TORCH_VERSION_MAJOR >= 2

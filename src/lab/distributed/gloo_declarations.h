@@ -1,5 +1,6 @@
-// What c10d's ProcessGroupGloo.hpp needs of Gloo, for a LibTorch that contains Gloo but not its headers (cmake/Torch.cmake).
-// lehi passes pointers to these types from one function of LibTorch to another and never looks inside.
+// What c10d's ProcessGroupGloo.hpp needs of Gloo, for a LibTorch that contains Gloo but not its headers
+// (cmake/Torch.cmake). lehi passes pointers to these types from one function of LibTorch to another and never looks
+// inside.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
 #include "runtime/blas.h"
 
+#include <ATen/Context.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -99,6 +100,8 @@ std::string loaded_blas() {
   if (sgemm == nullptr || dladdr(sgemm, &info) == 0 || info.dli_fname == nullptr) return "unknown";
   std::error_code error;
   const auto file = std::filesystem::canonical(info.dli_fname, error);
+  // LibTorch's own builds contain MKL.
+  if (contains(info.dli_fname, "/libtorch_cpu.so") && at::hasMKL()) return "mkl";
   return blas_from_path(error ? std::string(info.dli_fname) : file.string());
 }
 
@@ -109,6 +112,12 @@ std::string loaded_blas_kernel() {
 
 void set_blas_threads(int threads) {
   if (auto* const set = symbol<void(int)>("openblas_set_num_threads")) set(threads);
+}
+
+int blas_threads() {
+  if (auto* const count = symbol<int()>("openblas_get_num_threads")) return count();
+  if (auto* const count = symbol<int()>("mkl_get_max_threads")) return count();
+  return 0;
 }
 
 std::string better_blas_kernel(const Host& host) {

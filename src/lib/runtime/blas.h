@@ -21,12 +21,15 @@ struct Cpu {
 };
 Cpu cpu_from_cpuinfo(std::string_view cpuinfo);
 
-/// The loaded BLAS as in blas_from_path(); OpenBLAS's core name, or "".
+/// The loaded BLAS as in blas_from_path(), or the one that LibTorch contains; OpenBLAS's core name, or "".
 std::string loaded_blas();
 std::string loaded_blas_kernel();
 
 /// Sets OpenBLAS's thread count, if OpenBLAS is loaded and has one of its own.
 void set_blas_threads(int threads);
+
+/// OpenBLAS's or MKL's number of threads; 0 where the BLAS does not state it.
+int blas_threads();
 
 /// True when OpenBLAS's kernel uses instructions that this CPU does not have.
 bool kernel_exceeds_cpu(const Host& host);
