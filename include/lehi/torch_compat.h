@@ -11,19 +11,20 @@
 #include <utility>
 
 namespace lehi::compat {
-
-/// The key of torch::optim::Optimizer::state(): the tensor's address, as a string in LibTorch 1.13, as a pointer
-/// in 2.x.
-using StateKey = std::decay_t<decltype(std::declval<torch::optim::Optimizer&>().state())>::key_type;
-
-inline StateKey state_key(const torch::Tensor& parameter) {
 #if TORCH_VERSION_MAJOR >= 2
-  return parameter.unsafeGetTensorImpl();
+inline void* state_key(const torch::Tensor& parameter) { return parameter.unsafeGetTensorImpl(); }
 #else
-  return c10::guts::to_string(parameter.unsafeGetTensorImpl());
-#endif
+using StateKey = std::decay_t<decltype(std::declval<torch::optim::Optimizer&>().state())>::key_type;
+/// The key of torch::optim::Optimizer::state(): the tensor's address, a string in LibTorch 1.13, a pointer in 2.x.
+template <class Key = StateKey>
+Key state_key(const torch::Tensor& parameter) {
+  if constexpr (std::is_same_v<Key, std::string>) {
+    return c10::guts::to_string(parameter.unsafeGetTensorImpl());
+  } else {
+    return parameter.unsafeGetTensorImpl();
+  }
 }
-
+#endif
 #if TORCH_VERSION_MAJOR >= 2
 namespace torch_warnings = c10::WarningUtils;
 #else
