@@ -1,7 +1,7 @@
-# LibTorch: the target `torch`, and `lehi_gloo` for c10d's process groups. Which one is scripts/torch's rule, applied when a
-# build directory is configured for the first time.
+# LibTorch: the target `torch`, and `lehi_gloo` for c10d's process groups. Which one is scripts/torch's rule; a build directory
+# keeps its LibTorch.
 set(LEHI_TORCH "" CACHE STRING "LibTorch: debian, pip or a directory; empty: the rule of scripts/torch")
-if(NOT LEHI_TORCH_ROOT)
+if(LEHI_TORCH OR NOT LEHI_TORCH_ROOT)
   set(choice $ENV{TORCH})
   if(LEHI_TORCH)
     set(choice ${LEHI_TORCH})
@@ -9,11 +9,15 @@ if(NOT LEHI_TORCH_ROOT)
   string(JOIN ":" prefixes ${CMAKE_PREFIX_PATH} $ENV{CMAKE_PREFIX_PATH})
   set(rule ${CMAKE_COMMAND} -E env TORCH=${choice} CMAKE_PREFIX_PATH=${prefixes} ${PROJECT_SOURCE_DIR}/scripts/torch)
   foreach(what root sentence)
-    execute_process(COMMAND ${rule} ${what} OUTPUT_VARIABLE ${what} ERROR_VARIABLE error RESULT_VARIABLE status OUTPUT_STRIP_TRAILING_WHITESPACE)
+    execute_process(COMMAND ${rule} ${what} OUTPUT_VARIABLE ${what} ERROR_VARIABLE error RESULT_VARIABLE status
+                    OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(NOT status EQUAL 0)
       message(FATAL_ERROR "${error}")
     endif()
   endforeach()
+  if(LEHI_TORCH_ROOT AND NOT LEHI_TORCH_ROOT STREQUAL root)
+    message(FATAL_ERROR "This build directory has the LibTorch in ${LEHI_TORCH_ROOT}: take another one (-B) for ${root}.")
+  endif()
   set(LEHI_TORCH_ROOT ${root} CACHE INTERNAL "The directory with LibTorch's include/ and lib/")
   message(STATUS "${sentence}")
 endif()
