@@ -19,7 +19,8 @@ namespace lehi {
 
 class LinearCrossEntropy final : public Loss {
  public:
-  /// weight: [classes, width], float32 or float64. chunk_rows: rows per chunk; 0 for chunks of 2^24 logits.
+  /// weight: [classes, width]; of 16 bits, a float32 copy is made for each call. chunk_rows: rows per chunk; 0 for
+  /// chunks of 2^24 logits.
   explicit LinearCrossEntropy(torch::Tensor weight, CrossEntropyOptions options = {}, std::int64_t chunk_rows = 0);
 
   std::string name() const override { return "linear-cross-entropy"; }
@@ -40,10 +41,8 @@ class LinearCrossEntropy final : public Loss {
  private:
   // Calls visit(first row, rows of hidden values, the loss of their logits) for each chunk; sums go to `out`.
   template <class Visit>
-  void for_each_chunk(const torch::Tensor& hidden, const torch::Tensor& targets, const ProbeRequest& request,
-                      Evaluation& out, Visit&& visit) const;
-
-  void make_workspace(std::vector<torch::Tensor>& workspace, std::size_t count, std::int64_t chunk_rows) const;
+  void for_each_chunk(const torch::Tensor& hidden, const torch::Tensor& weight, const torch::Tensor& targets,
+                      const ProbeRequest& request, Evaluation& out, Visit&& visit) const;
 
   torch::Tensor weight_;
   CrossEntropy head_;

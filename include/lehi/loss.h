@@ -3,7 +3,8 @@
 // Rows and outputs: predictions of shape [N] are N rows of one output; predictions of shape [..., C] have C outputs per
 // row, and all other dimensions index rows. A loss is a sum over the outputs of a row and a mean over rows.
 // Losses never broadcast: predictions and targets must have exactly the documented shapes. They never build an autograd
-// graph: evaluate() reads the values of the predictions only.
+// graph: evaluate() reads the values of the predictions only. bfloat16 and float16 predictions are computed with in
+// float32; u and v come back in their type.
 #pragma once
 
 #include <torch/types.h>
@@ -23,11 +24,14 @@ struct Evaluation {
   std::int64_t rows = 0;   ///< all rows, ignored ones included; advances RandomKey::first_row
   torch::Tensor gradient;  ///< u: d(sum)/dp, shape and dtype of the predictions
   torch::Tensor probe;     ///< v, unscaled; undefined if the requested probe was `gradient`
-  /// d(sum)/dw and (dp/dw)^T v for each of Loss::parameters(); empty if there are none.
+  /// d(sum)/dw and (dp/dw)^T v for each of Loss::parameters(), at least float32; empty if there are none.
   std::vector<torch::Tensor> parameter_gradients;
   std::vector<torch::Tensor> parameter_probes;
   /// Internal buffers of the loss, kept for the next call: allocating them costs more than filling them.
   std::vector<torch::Tensor> workspace;
+  /// u and v of 16-bit predictions in float32, as they are computed; kept for the next call, too.
+  torch::Tensor wide_gradient;
+  torch::Tensor wide_probe;
 
   /// The mean loss; NaN if every row was ignored.
   double mean() const { return sum / count; }
@@ -56,7 +60,7 @@ class Loss {
   Evaluation evaluate(const torch::Tensor& predictions, const torch::Tensor& targets,
                       const ProbeRequest& request = {}) const;
 
-  /// d2l/dp_i^2 of each row's loss (row weights included), shape of the predictions. May be negative.
+  /// d2l/dp_i^2 of each row's loss (row weights included), shape of the predictions, at least float32. May be negative.
   virtual torch::Tensor second_derivatives(const torch::Tensor& predictions, const torch::Tensor& targets) const = 0;
 
   /// The whole d2l/dp2 of each row, [rows, outputs, outputs]. The default is for elementwise losses. For few outputs
@@ -71,9 +75,9 @@ class Loss {
   Loss& operator=(Loss&&) = default;
 
   /// Implements evaluate(), which calls it with gradient mode off; with detached, contiguous, non-empty predictions of
-  /// dtype float32 or float64, detached targets on the same device and a supported probe; and with out.rows set and
-  /// out.gradient and (unless the probe is `gradient`) out.probe allocated. Checks the targets, fills the rest of
-  /// `out`, and throws NonFiniteError if a prediction is not finite.
+  /// dtype float32 (16-bit ones are widened) or float64, detached targets on the same device and a supported probe; and
+  /// with out.rows set and out.gradient and (unless the probe is `gradient`) out.probe allocated. Checks the targets,
+  /// fills the rest of `out`, and throws NonFiniteError if a prediction is not finite.
   virtual void compute(const torch::Tensor& predictions, const torch::Tensor& targets, const ProbeRequest& request,
                        Evaluation& out) const = 0;
 };

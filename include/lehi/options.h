@@ -44,6 +44,11 @@ enum class NonFinite : std::uint8_t { throw_error, skip, record };
 std::string_view name(NonFinite policy);
 NonFinite non_finite_from_name(std::string_view name);  ///< "throw", "skip" or "record"
 
+/// How weights of 16 bits take a step, which is computed in float32. Their state is float32.
+///   stochastic  up or down at random, right in the mean; the same seed gives the same bits
+///   nearest     to the nearest number: a step below half a unit in the last place is lost
+enum class Rounding : std::uint8_t { stochastic, nearest };
+
 /// Which matrices take the recipe's shape; all others are diagonal, as are groups with GroupOptions::diagonal. The
 /// defaults leave out what is a table of rows rather than a map: embeddings, positions, and the last layer where it is
 /// named as usual; add its name where it is not ("fc.weight").
@@ -62,8 +67,9 @@ struct Options {
   ShapeRules shapes = {};                ///< for the kronecker and orthogonal shapes
   std::optional<double> clip_norm = {};  ///< largest global 2-norm of g; > 0
   NonFinite non_finite = NonFinite::throw_error;
-  std::uint64_t seed = 0;    ///< of the random probes
-  bool diagnostics = false;  ///< fill StepReport::groups at every step; costs a few passes over memory
+  std::uint64_t seed = 0;                    ///< of the random probes and of stochastic rounding
+  Rounding rounding = Rounding::stochastic;  ///< of bfloat16 and float16 weights
+  bool diagnostics = false;                  ///< fill StepReport::groups at every step; costs a few passes over memory
   /// Updates each weight as soon as its g and s are complete, so that no full copy of either exists. For networks that
   /// differentiate themselves (lehi::Differentiable). Nothing can be undone then: needs NonFinite::record, and no
   /// clip_norm, diagnostics or accumulate().
@@ -101,6 +107,7 @@ class PresetOptions {
   PresetOptions& clip_norm(double value) { return set(options_.clip_norm, std::optional<double>(value)); }
   PresetOptions& non_finite(NonFinite value) { return set(options_.non_finite, value); }
   PresetOptions& seed(std::uint64_t value) { return set(options_.seed, value); }
+  PresetOptions& rounding(Rounding value) { return set(options_.rounding, value); }
   PresetOptions& diagnostics(bool value) { return set(options_.diagnostics, value); }
   PresetOptions& update_during_pull_back(bool value) { return set(options_.update_during_pull_back, value); }
   PresetOptions& probe(Probe value) { return set(options_.recipe.probe, value); }
@@ -110,18 +117,20 @@ class PresetOptions {
   PresetOptions& rule(Rule value) { return set(options_.recipe.rule, value); }
   PresetOptions& decay(Decay value) { return set(options_.recipe.decay, value); }
   PresetOptions& alternate(bool value) { return set(options_.recipe.schedule.alternate, value); }
+  PresetOptions& doubling(bool value) { return set(options_.recipe.schedule.doubling, value); }
   PresetOptions& shape(Shape value) { return set(options_.recipe.shape, value); }
   PresetOptions& factors(FactorSource value) { return set(options_.recipe.kronecker.factors, value); }
   PresetOptions& sides(Sides value) { return set(options_.recipe.kronecker.sides, value); }
+  PresetOptions& cost(double value) { return set(options_.recipe.kronecker.cost, value); }
   PresetOptions& square_blocks(bool value) { return set(options_.recipe.kronecker.square_blocks, value); }
   PresetOptions& basis_every(std::int64_t value) { return set(options_.recipe.kronecker.basis_every, value); }
   PresetOptions& step_factor(double value) { return set(options_.recipe.kronecker.step_factor, value); }
   PresetOptions& shapes(ShapeRules value) { return set(options_.shapes, std::move(value)); }
-  /// Refresh at every step up to `dense`, then at every n-th.
-  PresetOptions& refresh_every(std::int64_t every, std::int64_t dense = 0) {
-    options_.recipe.schedule.doubling = false;
-    options_.recipe.schedule.every = every;
-    return set(options_.recipe.schedule.dense, dense);
+  /// The spacing of the refreshes alone: how they start (dense, doubling) stays as it is.
+  PresetOptions& refresh_every(std::int64_t value) { return set(options_.recipe.schedule.every, value); }
+  /// Refresh at every step up to `dense`, then at every n-th. Not with doubling.
+  PresetOptions& refresh_every(std::int64_t every, std::int64_t dense) {
+    return refresh_every(every).set(options_.recipe.schedule.dense, dense);
   }
 
   operator Options() const { return options_; }  // NOLINT(google-explicit-constructor): an Options by another name

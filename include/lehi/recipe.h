@@ -77,12 +77,14 @@ enum class Shape : std::uint8_t { diagonal, kronecker, orthogonal };
 ///   gradient   g, at every step; in use from the next step on, because bases that contain the gradient which they turn
 ///              are biased
 ///   both       the probe at its refreshes, and g at every step, each in use as above
-///   random     at refreshes, a matrix of normal numbers with the probe's 2-norm: a control
+///   random     at refreshes, a matrix of normal numbers with the probe's Frobenius norm: a control
 enum class FactorSource : std::uint8_t { probe, gradient, both, random };
 
 /// Which sides of a matrix get a factor. With T predictions per step (16 times as many for convolutions, which see
-/// several positions of each), turning both sides costs 2/3 (m+n)/T of the forward and backward pass.
-///   automatic   both where (m+n)/T is at most `cost`; else the smaller one where it is at most `cost` T; else none
+/// several positions of each), turning both sides costs 2/3 (m+n)/T of the forward and backward pass; with g in the
+/// factors at every step (m+n)/T.
+///   automatic   both where (m+n)/T is at most `cost`; else the smaller one where it is at most `cost` T; else none. T
+///               is not known where gradients come from .grad(), and counts as infinite there: both
 ///   smaller     the smaller one
 ///   both        both
 enum class Sides : std::uint8_t { automatic, smaller, both };
@@ -161,7 +163,8 @@ enum class Preset : std::uint8_t {
   lehi_kron,
 };
 
-/// A preset's recipe and default numbers (the paper's for lehi, lehibrid and sophia-g, torch's for the others).
+/// A preset's recipe and default numbers: the LEHI paper's for lehi, lehibrid and sophia-g; their authors' for lion,
+/// muon and soap; ours for lehi-gn and lehi-kron; torch's for the others.
 Recipe recipe_of(Preset preset);
 Hyperparameters hyperparameters_of(Preset preset);
 

@@ -6,7 +6,7 @@
 #include "contest/batches.h"
 #include "contest/contest_difference.h"
 #include "contest/example.h"
-#include "contest/task_contest.h"
+#include "contest/plan.h"
 #include "files/files.h"
 #include "support/support.h"
 #include "train/scratch.h"
@@ -64,8 +64,17 @@ TEST(ContestFile, ATaskOverridesArmsRatesAndOptimizers) {
   EXPECT_THAT(task.arms, ElementsAre("adamw", "lion")) << "in the file's order";
   EXPECT_THAT(task.rates_of.at("adamw"), ElementsAre(0.5));
   EXPECT_THAT(task.rates_of.at("lion"), ElementsAre(1e-4, 3e-4));
-  EXPECT_EQ(task.replace.at("lion"), "lion[beta2=0.9]");
+  EXPECT_EQ(task.optimizer_of.at("lion"), "lion[beta2=0.9]");
+  EXPECT_EQ(task.optimizer_of.at("adamw"), "adamw");
   EXPECT_THAT(task.seeds, ElementsAre(7U, 8U));
+}
+
+TEST(ContestFile, AnArmMayHaveANameOfItsOwn) {
+  const auto contest = parse_contest(replaced(kSmallContest, "label = \"Lion\"", "optimizer = \"sgd[momentum=0.9]\"") +
+                                         "arms = [\"adamw\", \"lion\"]\n",
+                                     "c.toml");
+  EXPECT_EQ(contest.arm("lion").label, "lion");
+  EXPECT_EQ(contest.tasks[0].optimizer_of.at("lion"), "sgd[momentum=0.9]");
 }
 
 TEST(ContestFile, TheTimeOfAStepIsMeasuredOverAWholeRunUnlessTheFileSetsItsLength) {
@@ -88,6 +97,8 @@ TEST(ContestFile, NamesFileLineAndReasonOfEveryError) {
   EXPECT_THAT(with("speed_rounds = 3", "speed_rounds = 0"), HasSubstr("speed_rounds is 0"));
   EXPECT_THAT(with("name = \"muon\"", "name = \"moon\""), StartsWith("c.toml, line 18"));
   EXPECT_THAT(with("name = \"lion\"", "name = \"muon\""), HasSubstr("muon is listed twice"));
+  EXPECT_THAT(with("label = \"Lion\"", "optimizer = \"lyon\""),
+              AllOf(StartsWith("c.toml, line "), HasSubstr("unknown optimizer 'lyon'")));
   EXPECT_THAT(with("[1e-3, 1e-2]\n", "[1e-3, -1.0]\n"), HasSubstr("greater than 0"));
   EXPECT_THAT(with("[1e-3, 1e-2]\n", "[1e-3, 1e-3]\n"), HasSubstr("0.001 twice"));
   EXPECT_THAT(with("key = \"weight_decay\"", "key = \"weight_dekay\""), HasSubstr("weight_dekay"));
@@ -113,6 +124,10 @@ TEST(ContestFile, WrongSettingsAndMissingHeldOutRowsAreFoundBeforeAnythingRuns) 
   EXPECT_THAT(plan_error(replaced(kSmallContest, "\"protein\"", "\"proteins\"")),
               AllOf(StartsWith("c.toml, line "), HasSubstr("no task 'proteins'")));
   EXPECT_THAT(plan_error(replaced(kSmallContest, "[0.5, 0.25]", "[0.5, -1.0]")), HasSubstr("weight_decay"));
+  EXPECT_THAT(plan_error(replaced(kSmallContest, "[0.5, 0.25]", "[0.5, 0.01]")),
+              AllOf(StartsWith("c.toml, line "), HasSubstr("tries adamw with optimizer.weight_decay=0.01 twice")));
+  EXPECT_THAT(plan_error(replaced(kSmallContest, "\"protein\"", "\"ptb\"") + "settings.data.test_rows = 10\n"),
+              AllOf(StartsWith("c.toml, line "), HasSubstr("text.test_tokens")));
   EXPECT_THAT(plan_error(replaced(kSmallContest, "validation = 0.1\n", "")), HasSubstr("add validation = 0.1"));
 }
 

@@ -57,6 +57,19 @@ TEST(Draws, SignWordsAreTheSigns) {
   }
 }
 
+TEST(Draws, SixteenBitsAreTheHalvesOfTheDocumentedBlock) {
+  const PhiloxBlock derived = philox({4, 0, 7, 0}, {3, 0});
+  for (const std::int64_t group : {std::int64_t{0}, std::int64_t{5}, std::int64_t{0x200000001}}) {
+    const PhiloxBlock words =
+        philox({static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(group >> 32), 0, 5U << 24U},
+               {derived[0], derived[1]});
+    const auto halves = Draws(key_of(3, 4, 0, 7)).sixteen_bits(group);
+    for (std::size_t i = 0; i < 8; ++i) {
+      EXPECT_EQ(halves[i], words[i / 2] >> (16 * (i % 2)) & 0xffffU) << "weight " << i << " of group " << group;
+    }
+  }
+}
+
 TEST(Draws, OnlyTheGlobalRowCounts) {
   const Draws whole(key_of(3, 4));
   const Draws part(key_of(3, 4, 100));

@@ -106,5 +106,17 @@ TEST(TurnedSides, AVectorHasNone) {
   }
 }
 
+// L and Q_L, R and Q_R; 48 rows of 16 in three square blocks.
+TEST(FactorNumbers, AreThoseOfFactorsAndBases) {
+  Kronecker kronecker;
+  const MatrixSize size{.rows = 48, .columns = 16};
+  EXPECT_EQ(factor_numbers(kronecker, size, {}), 0);
+  EXPECT_EQ(factor_numbers(kronecker, size, {.left = true, .right = true}), 2 * (48 * 48 + 16 * 16));
+  EXPECT_EQ(factor_numbers(kronecker, size, {.right = true}), 2 * 16 * 16);
+  kronecker.square_blocks = true;
+  EXPECT_EQ(factor_numbers(kronecker, size, {.left = true, .right = true}), 2 * (3 * 16 * 16 + 16 * 16));
+  EXPECT_EQ(factor_numbers(kronecker, size, {.left = true}), 2 * 3 * 16 * 16);
+}
+
 }  // namespace
 }  // namespace lehi

@@ -170,6 +170,48 @@ TEST(Kronecker, BlocksAreABlockDiagonalMatrix) {
   }
 }
 
+Tensor lapack(const Tensor& symmetric) { return std::get<1>(at::linalg_eigh(symmetric)); }
+
+// LAPACK's solver fails with no finite matrix that we tried (720 of low rank, of one value, of signs, with eigenvalues
+// from 1e-45 to 1, scaled by 1e-45 to 3e38), so a solver here fails in float32.
+TEST(Kronecker, AFailedDecompositionIsTriedAgainInFloat64) {
+  torch::manual_seed(26);
+  const Tensor x = torch::randn({6, 9});
+  const Tensor factor = x.matmul(x.t());
+  const Tensor expected = lapack(factor.to(torch::kFloat64)).flip({1});
+  const auto throws = [](const Tensor& symmetric) -> Tensor {
+    TORCH_CHECK_LINALG(symmetric.scalar_type() != torch::kFloat32, "failed to converge");
+    return lapack(symmetric);
+  };
+  const auto breaks = [](const Tensor& symmetric) {
+    Tensor vectors = lapack(symmetric);
+    if (symmetric.scalar_type() == torch::kFloat32) vectors[2][3] = std::numeric_limits<float>::quiet_NaN();
+    return vectors;
+  };
+  for (const EigenSolver& solver : {EigenSolver(throws), EigenSolver(breaks)}) {
+    const Tensor basis = eigenbasis(factor, solver);
+    EXPECT_EQ(basis.scalar_type(), torch::kFloat32);
+    EXPECT_TRUE(basis.is_contiguous());
+    EXPECT_LE(angle(basis.to(torch::kFloat64), expected), 1e-6);  // float32 rounds to 6e-8
+  }
+}
+
+TEST(Kronecker, ADecompositionThatFailsTwiceIsOneSentence) {
+  int calls = 0;
+  double ridge = 0.0;
+  const Tensor factor = 2.0 * torch::eye(4);
+  const auto fails = [&](const Tensor& symmetric) {
+    ridge = symmetric[0][0].item<double>() - 2.0;
+    ++calls;
+    return torch::full_like(symmetric, std::numeric_limits<double>::infinity());
+  };
+  EXPECT_EQ(lehi::testing::message_of([&] { eigenbasis(factor, fails); }),
+            "the eigenvectors of a Kronecker factor of 4 x 4 can't be computed, not in float64 either: keep this "
+            "parameter diagonal (ShapeRules), or set largest_side to at most 3");
+  EXPECT_EQ(calls, 2);
+  EXPECT_NEAR(ridge, 2e-10, 1e-15);
+}
+
 TEST(Kronecker, AFactorThatIsNotFiniteHasNoBasis) {
   Tensor factor = torch::eye(3, torch::kFloat64);
   factor[1][2] = std::numeric_limits<double>::quiet_NaN();

@@ -57,6 +57,24 @@ TEST(Orthogonal, KeepsTheSingularVectorsAndBringsTheValuesNear1) {
   }
 }
 
+// The range that the header promises. Of a matrix of norm 1 with singular values x and sqrt(1 - x^2).
+TEST(Orthogonal, EndsInItsRangeFromEverySingularValue) {
+  const Tensor values = torch::logspace(-6.0, 0.0, 3001, 10.0, torch::kFloat64);
+  for (std::int64_t i = 0; i < values.size(0); ++i) {
+    const double x = values[i].item<double>();
+    const Tensor matrix = torch::diag(torch::tensor({x, std::sqrt(1.0 - x * x)}, torch::kFloat64));
+    const double result = orthogonal(matrix)[0][0].item<double>();
+    if (x >= 0.0015) {
+      ASSERT_GT(result, 0.67) << x;
+      ASSERT_LT(result, 1.21) << x;
+    } else {
+      ASSERT_GT(result, 0.0) << x;
+      ASSERT_LE(result, 485.0 * x) << x;
+      ASSERT_LT(result, 0.69) << x;
+    }
+  }
+}
+
 TEST(Orthogonal, DoesNotDependOnTheScale) {
   const Tensor matrix = decomposed(5, 7).matrix();
   const Tensor expected = orthogonal(matrix);

@@ -159,7 +159,7 @@ TEST(Update, HalfPrecisionWeightsKeepFloat32State) {
   const UpdateTensors exact = random_tensors(64, torch::kFloat32);
   const auto low = exact.w.to(torch::kBFloat16);
   const UpdateTensors mixed{low.clone(), exact.g, exact.s, exact.m.clone(), exact.v.clone(), {}};
-  ASSERT_FALSE(can_fuse(mixed));
+  ASSERT_TRUE(can_fuse(mixed));
   update(mixed, some_coefficients(Form::scaled, Feed::probe));
   const UpdateTensors reference{low.to(torch::kFloat32), exact.g, exact.s, exact.m.clone(), exact.v.clone(), {}};
   update(reference, some_coefficients(Form::scaled, Feed::probe));
@@ -193,7 +193,7 @@ TEST(Update, AWeightWithoutAScaleDoesNotChange) {
       UpdateCoefficients c = some_coefficients(form, Feed::gradient);
       c.g_factor = c.w_decay = 1.0;
       c.eps = 0.0;
-      run(t, c);
+      run(t, c, {});
       EXPECT_EQ(t.w[0].item<float>(), 1.0F) << static_cast<int>(form);
       // In the clipped form m / 0 is the sign of m.
       EXPECT_EQ(t.w[1].item<float>(), form == Form::clipped ? 1.0F - 0.01F : 1.0F) << static_cast<int>(form);
@@ -229,6 +229,53 @@ TEST(Norms, SeeOneNonFiniteEntryAnywhereAndAreNotFooledByOverflow) {
   }
   EXPECT_TRUE(norms(torch::full({3}, 1e200, torch::kFloat64)).finite);
   EXPECT_FALSE(norms(torch::ones({4, 4}).t().slice(0, 0, 3) / 0.0).finite) << "non-contiguous input";
+}
+
+// Weights of 16 bits: the float32 kernel on the widened numbers, then one rounding.
+TEST(Update, SixteenBitWeightsAreComputedInFloat32) {
+  constexpr std::int64_t size = 40000;  // several stretches and threads
+  for (const auto dtype : {torch::kBFloat16, torch::kFloat16}) {
+    for (const bool wide_gradients : {false, true}) {
+      for (const Form form : forms) {
+        for (const Feed feed : feeds) {
+          UpdateTensors wide = random_tensors(size, torch::kFloat32);
+          for (Tensor* tensor : {&wide.w, &wide.g, &wide.s}) *tensor = tensor->to(dtype).to(torch::kFloat32);
+          const auto inputs = wide_gradients ? torch::kFloat32 : dtype;
+          UpdateTensors narrow = copy_of(wide);
+          narrow.w = wide.w.to(dtype);
+          narrow.g = wide.g.to(inputs);
+          narrow.s = wide.s.to(inputs);
+          ASSERT_TRUE(can_fuse(narrow));
+          const WeightRounding rounding{.stochastic = true, .key = {.seed = 3, .step = 2}, .first = 5};
+          const UpdateCoefficients coefficients = some_coefficients(form, feed);
+          update(narrow, coefficients, rounding);
+          update(wide, coefficients);
+          EXPECT_TRUE(same_bits(narrow.m, wide.m));
+          EXPECT_TRUE(same_bits(narrow.v, wide.v));
+          const Tensor expected = torch::zeros({size}, dtype);
+          store_rounded(expected, wide.w, rounding);
+          EXPECT_TRUE(same_bits(narrow.w, expected));
+        }
+      }
+    }
+  }
+}
+
+TEST(Update, SixteenBitWeightsInAnotherOrderThanTheirGradients) {
+  UpdateTensors t = random_tensors(60, torch::kFloat32);
+  const UpdateCoefficients coefficients = some_coefficients(Form::scaled, Feed::gradient);
+  const auto shaped = [](const Tensor& tensor) { return tensor.view({6, 10}); };
+  UpdateTensors same{shaped(t.w).to(torch::kBFloat16), shaped(t.g), {}, shaped(t.m), shaped(t.v), {}};
+  UpdateTensors other = copy_of({same.w, same.g, same.g, same.m, same.v, same.v});
+  other.s = other.v_max = Tensor();
+  other.g = same.g.t().contiguous().t();
+  ASSERT_FALSE(can_fuse(other));
+  const WeightRounding rounding{.stochastic = true};
+  update(same, coefficients, rounding);
+  update(other, coefficients, rounding);
+  const Tensor apart = (same.w.to(torch::kFloat32) - other.w.to(torch::kFloat32)).abs();
+  EXPECT_LE(apart.max().item<float>(), 0.02F) << "a unit at most, where float32 rounds differently";
+  EXPECT_LE((apart > 0).sum().item<std::int64_t>(), 1);
 }
 
 }  // namespace

@@ -193,5 +193,33 @@ TEST(Archive, AStateOfAnotherModelIsRefused) {
   EXPECT_NE(message_of([&] { load(misshapen, bytes); }), "") << "7 weights instead of 4";
 }
 
+TEST(Archive, AnImpossibleShapeIsRefused) {
+  const auto message_with = [](std::int64_t value) {
+    ParameterState state;
+    state.matrix = static_cast<MatrixState>(value);
+    std::stringstream stream;
+    torch::serialize::OutputArchive written;
+    state.serialize(written);
+    written.save_to(stream);
+    torch::serialize::InputArchive archive;
+    archive.load_from(stream);
+    return message_of([&] { ParameterState().serialize(archive); });
+  };
+  EXPECT_EQ(message_with(4), "");
+  EXPECT_EQ(message_with(5), "the archive has 5 as how a parameter is taken as a matrix; expected 0 to 4");
+  EXPECT_EQ(message_with(-1), "the archive has -1 as how a parameter is taken as a matrix; expected 0 to 4");
+}
+
+TEST(Archive, AVectorThatWasSavedAsAMatrixIsRefused) {
+  const auto vector = fresh({torch::ones({4}, torch::kFloat64)});
+  Optimizer original(vector, SoapOptions(0.01));
+  original.step(vector[0] * 2.0, MeanSquaredError(), torch::zeros({4}, torch::kFloat64));
+  const_cast<ParameterState*>(original.find_state(vector[0]))->matrix = MatrixState::left;  // as a damaged file has it
+  const auto copy = fresh(vector);
+  Optimizer other(copy, SoapOptions(0.01));
+  EXPECT_EQ(message_of([&] { load(other, saved(original)); }),
+            "parameter 0 of group 0 is no matrix, but one in the archive");
+}
+
 }  // namespace
 }  // namespace lehi::testing

@@ -37,7 +37,8 @@ struct TwoHeads {
   std::vector<Term> whole() const { return terms(0, kRows, 0, kSecondRows); }
 };
 
-// Moments of a kronecker matrix are compared by what they do to the weights: the signs of their bases are free.
+// Of a kronecker matrix the factors are compared, and the moments by what they do to the weights: the signs of its
+// bases are free.
 void expect_same_state(const Optimizer& a, const Weights& of_a, const Optimizer& b, const Weights& of_b) {
   const double rounding = rounding_of(a.options());
   for (std::size_t i = 0; i < of_a.size(); ++i) {
@@ -46,8 +47,9 @@ void expect_same_state(const Optimizer& a, const Weights& of_a, const Optimizer&
     const auto* right = b.find_state(of_b[i]);
     ASSERT_TRUE(left != nullptr && right != nullptr);
     ASSERT_EQ(left->matrix, right->matrix);
-    if (left->left.defined() || left->right.defined()) continue;
-    for (const auto part : {&ParameterState::m, &ParameterState::v}) {
+    for (const auto part : {&ParameterState::left, &ParameterState::right, &ParameterState::m, &ParameterState::v}) {
+      const bool moment = part == &ParameterState::m || part == &ParameterState::v;
+      if (moment && (left->left.defined() || left->right.defined())) continue;
       ASSERT_EQ((left->*part).defined(), (right->*part).defined());
       if ((left->*part).defined()) {
         EXPECT_LE(relative_difference(left->*part, right->*part), rounding) << "state of weight " << i;

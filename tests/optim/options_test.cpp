@@ -73,9 +73,9 @@ TEST(Options, PartsThatDoNotFitTogetherAreRefused) {
     return message_of([&] { check(changed(kind, change)); });
   };
   EXPECT_EQ(message(P::lehi_kron, [](Options& o) { o.recipe.schedule.dense = 3; }),
-            "schedule.doubling can't be joined with a dense start");
+            "schedule.doubling can't be joined with a dense start: set doubling to false");
   EXPECT_EQ(message(P::lehi_kron, [](Options& o) { o.recipe.schedule.alternate = true; }),
-            "schedule.doubling can't be joined with alternate");
+            "schedule.doubling can't be joined with alternate: set doubling to false");
   EXPECT_EQ(message(P::lehi_gn, [](Options& o) { o.recipe.mix = Mix::gradient; }),
             "mix gradient leaves the probe to the kronecker shape's factors, but the shape is diagonal");
   EXPECT_EQ(message(P::soap, [](Options& o) { o.recipe.kronecker.factors = FactorSource::probe; }),
@@ -87,6 +87,22 @@ TEST(Options, TheEndsOfEveryRangeAreAllowed) {
   EXPECT_NO_THROW(check(Options(SgdOptions(0.0).momentum(1.0).dampening(1.0))));
   EXPECT_NO_THROW(check(Options(NadamOptions(0.1).momentum_decay(0.0))));
   EXPECT_NO_THROW(check(Options(LehiOptions(0.1).refresh_every(1, 0))));
+}
+
+TEST(Options, TheSpacingOfRefreshesLeavesTheirStartAsItIs) {
+  const auto schedule = [](const Options& options) { return options.recipe.schedule; };
+  const Schedule kron = schedule(LehiKronOptions().refresh_every(25));
+  EXPECT_EQ(kron.every, 25);
+  EXPECT_TRUE(kron.doubling);
+  const Schedule gn = schedule(LehiGnOptions().refresh_every(25));
+  EXPECT_EQ(gn.every, 25);
+  EXPECT_EQ(gn.dense, 200);
+  const Options dense = LehiKronOptions().doubling(false).refresh_every(25, 5).cost(0.75);
+  EXPECT_FALSE(schedule(dense).doubling);
+  EXPECT_EQ(schedule(dense).dense, 5);
+  EXPECT_EQ(dense.recipe.kronecker.cost, 0.75);
+  EXPECT_NO_THROW(check(dense));
+  EXPECT_THROW(check(Options(LehiKronOptions().refresh_every(25, 5))), std::invalid_argument);
 }
 
 TEST(Options, EveryPresetHasANameARecipeAndASummary) {

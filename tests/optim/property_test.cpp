@@ -193,11 +193,12 @@ std::string extreme_property() {
 TEST(OptimizerProperties, NoEntriesMakeAStepThatIsNotFinite) { expect_always(600, extreme_property); }
 
 // Parameters in any order, in any groups, empty ones among them, some without a gradient: each takes the steps that it
-// takes alone, to the bit.
+// takes alone, to the bit. (Stochastic rounding draws by a parameter's position among all.)
 std::string order_property() {
   const auto presets = lively_presets();
   const auto last = static_cast<std::int64_t>(presets.size()) - 1;
-  const auto options = presets[static_cast<std::size_t>(draw("preset", 0, last))];
+  auto options = presets[static_cast<std::size_t>(draw("preset", 0, last))];
+  options.rounding = Rounding::nearest;
   const auto dtype = draw_one("dtype", std::vector{torch::kFloat64, torch::kFloat32, torch::kBFloat16});
   const std::int64_t count = draw("parameters", 1, 5);
   torch::manual_seed(static_cast<std::uint64_t>(draw("seed", 0, 1000000)));

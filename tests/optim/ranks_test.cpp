@@ -111,10 +111,11 @@ TEST(Ranks, TakeTheStepsOfOneProcessWithAllRows) {
 }
 
 TEST(Ranks, ADividedStateGivesTheSameBitsAsAWholeOne) {
-  for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+  for (const auto dtype : {torch::kFloat32, torch::kFloat64, torch::kBFloat16}) {
     const Problem problem = make_problem("network", dtype);
     for (const Options& options : lively_presets()) {
       for (const std::int64_t bucket : {1, 100, 1 << 20}) {
+        if (dtype == torch::kBFloat16 && bucket != 100) continue;
         SCOPED_TRACE(options.name + ", buckets of " + std::to_string(bucket) + " bytes");
         const auto whole = train_ranks(problem, options, {5, 4, 3}, {.bucket_bytes = bucket}, rank_steps);
         const auto divided =

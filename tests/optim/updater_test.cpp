@@ -1,8 +1,11 @@
-// The update of one parameter by itself: its state as it begins, a step by hand, coupled decay; and one process's
-// ranks.
+// The update of one parameter by itself: its state as it begins, a step by hand, coupled decay; which matrices take all
+// threads; and one process's ranks.
 #include "optim/updater.h"
 
+#include <gmock/gmock.h>
+
 #include "optim/fixtures.h"
+#include "support/thread_ranks.h"
 
 namespace lehi::testing {
 namespace {
@@ -75,6 +78,53 @@ TEST(Updater, WithoutSTheProbeIsZero) {
   One one(LehiOptions(0.5).group());
   one.update(recipe_of(Preset::lehi), 1, 1.0);
   EXPECT_EQ(one.state().v[0].item<double>(), 0.0);
+}
+
+// Products of 208 x 208 are worth several threads, those of 32 x 32 are not. A long thin matrix may be large although a
+// square one with more numbers is not.
+struct Matrices {
+  Groups groups;
+  ParameterTable table;
+  std::vector<std::size_t> indices;
+  explicit Matrices(const std::vector<std::vector<std::int64_t>>& sizes) {
+    Weights weights;
+    for (const auto& size : sizes) weights.push_back(torch::zeros(size));
+    groups = groups_of({weights});
+    table.read(groups);
+    for (std::size_t i = 0; i < sizes.size(); ++i) indices.push_back(i);
+  }
+};
+
+TEST(MatrixOrder, LargeOnesThatAreFewerThanTheThreadsAreTakenInTurn) {
+  using ::testing::ElementsAre;
+  using ::testing::IsEmpty;
+  const auto one = one_process();
+  const Matrices few({{32, 32}, {208, 208}, {32, 40}, {16, 32}, {210, 208}});
+  MatrixOrder order = matrix_order(few.table, *one, few.indices, 3);
+  EXPECT_THAT(order.in_turn, ElementsAre(4, 1));
+  EXPECT_THAT(order.side_by_side, ElementsAre(2, 0, 3));
+  order = matrix_order(few.table, *one, few.indices, 2);
+  EXPECT_THAT(order.in_turn, IsEmpty());
+  EXPECT_THAT(order.side_by_side, ElementsAre(4, 1, 2, 0, 3));
+  const Matrices thin({{200, 200}, {8, 4000}});
+  order = matrix_order(thin.table, *one, thin.indices, 2);
+  EXPECT_THAT(order.in_turn, ElementsAre(1));
+  EXPECT_THAT(order.side_by_side, ElementsAre(0));
+}
+
+TEST(MatrixOrder, ARankCountsThoseThatItOwns) {
+  const Matrices four({{211, 208}, {210, 208}, {209, 208}, {208, 208}, {32, 32}});
+  test::run_ranks(2, [&](const std::shared_ptr<test::ThreadRanks>& ranks) {
+    const auto whole = team_of(ranks, {});
+    whole->set_parameters(four.table.tensors(), false);
+    EXPECT_EQ(matrix_order(four.table, *whole, four.indices, 3).in_turn.size(), 0U);
+    const auto divided = team_of(ranks, {.shard_state = true});
+    divided->set_parameters(four.table.tensors(), false);
+    const MatrixOrder order = matrix_order(four.table, *divided, four.indices, 3);
+    EXPECT_EQ(order.in_turn.size(), 2U);
+    EXPECT_EQ(order.side_by_side.size(), ranks->rank() == 0 ? 1U : 0U);
+    for (const std::size_t i : order.in_turn) EXPECT_TRUE(divided->owns_matrix(i));
+  });
 }
 
 TEST(RankTeam, OfOneProcessDoesNothing) {

@@ -95,6 +95,16 @@ TEST(Statistics, ADivergedSeedIsWorseThanAnyNumber) {
 
 // Closed forms for one and two degrees of freedom; the others from the tables of NIST's Engineering Statistics
 // Handbook, which have three decimals.
+// By hand: 2 / 2^6; 2 (1 + 8) / 2^8; 2 (1 + 14 + 91) / 2^14.
+TEST(Statistics, SignTest) {
+  EXPECT_DOUBLE_EQ(sign_test(0, 0), 1.0);
+  EXPECT_DOUBLE_EQ(sign_test(3, 3), 1.0);
+  EXPECT_DOUBLE_EQ(sign_test(1, 0), 1.0);
+  EXPECT_NEAR(sign_test(0, 6), 0.03125, 1e-14);
+  EXPECT_NEAR(sign_test(7, 1), 0.0703125, 1e-14);
+  EXPECT_NEAR(sign_test(2, 12), 0.012939453125, 1e-14);
+}
+
 TEST(Statistics, StudentsTAgreesWithClosedFormsAndPublishedTables) {
   EXPECT_NEAR(student_t(0.95, 1), 12.706204736174696, 1e-9);
   EXPECT_NEAR(student_t(0.95, 2), 4.302652729749463, 1e-10);

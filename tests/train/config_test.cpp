@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "lehi/presets.h"
 #include "support/support.h"
 #include "train/rate.h"
 #include "train/scratch.h"
@@ -204,6 +205,24 @@ TEST(OptimizerChoice, IsANameWithChangedKeys) {
   EXPECT_THAT(message_of([] { parse_optimizer_choice("lehi-gn[mix"); }), HasSubstr("NAME[key=value,...]"));
   EXPECT_THAT(message_of([] { parse_optimizer_choice("adan"); }), HasSubstr("unknown optimizer"));
   EXPECT_THAT(message_of([] { parse_optimizer_choice("adam[speed=1]"); }), HasSubstr("no key 'optimizer.speed'"));
+}
+
+// The same settings as keys and in C++.
+TEST(OptimizerChoice, HasTheRecipeOfTheSameSettersInCpp) {
+  const auto recipe_of_keys = [](const std::string& text) {
+    const auto choice = parse_optimizer_choice(text);
+    auto request = task("mnist", choice.settings);
+    request.optimizer = choice.name;
+    return to_string(resolve(request).optimizer.recipe);
+  };
+  const auto recipe = [](const Options& options) { return to_string(options.recipe); };
+  EXPECT_EQ(
+      recipe_of_keys("lehi-kron[probe=gauss-newton,refresh_every=25,factors=both,mix=max]"),
+      recipe(LehiKronOptions().probe(Probe::gauss_newton).refresh_every(25).factors(FactorSource::both).mix(Mix::max)));
+  EXPECT_EQ(recipe_of_keys("lehi-kron[doubling=false,refresh_every=7,dense=3,cost=0.25,basis_every=5]"),
+            recipe(LehiKronOptions().doubling(false).refresh_every(7, 3).cost(0.25).basis_every(5)));
+  EXPECT_EQ(recipe_of_keys("lehi-gn[refresh_every=7]"), recipe(LehiGnOptions().refresh_every(7)));
+  EXPECT_THAT(message_of([&] { recipe_of_keys("lehi-kron[dense=3]"); }), HasSubstr("set doubling to false"));
 }
 
 TEST(Rate, FollowsItsShape) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "lehi/losses.h"
 #include "support/support.h"
 #include "train/evaluate.h"
 #include "train/runs.h"
@@ -257,14 +258,72 @@ TEST(TaskModel, AStepThatNeedsMoreMemoryThanTheMachineHasThrows) {
   constexpr std::int64_t machine = std::int64_t{24} << 30U;
   auto config = preset_of("fineweb-edu", "paper");
   const TaskSize size{0, 128256};
-  EXPECT_THAT(message_of([&] { check_memory(config, size, machine); }),
+  EXPECT_THAT(message_of([&] { check_memory(config, size, 1, machine); }),
               HasSubstr("and this machine has 26 GB: try --low-memory, --set model.recompute=true, a smaller"));
   config.optimizer.update_during_pull_back = true;
   config.batch_size = 1;
   config.text.block = 128;
-  EXPECT_EQ(message_of([&] { check_memory(config, size, machine); }), "");
-  EXPECT_EQ(message_of([&] { check_memory(preset_of("ptb", "small"), {0, 256}, std::int64_t{1} << 30U); }), "");
-  EXPECT_EQ(message_of([&] { check_memory(preset_of("mnist", "paper"), {784, 10}, 0); }), "");
+  EXPECT_EQ(message_of([&] { check_memory(config, size, 1, machine); }), "");
+  EXPECT_EQ(message_of([&] { check_memory(preset_of("ptb", "small"), {0, 256}, 1, std::int64_t{1} << 30U); }), "");
+  EXPECT_EQ(message_of([&] { check_memory(preset_of("mnist", "paper"), {784, 10}, 1, 0); }), "");
+}
+
+// How many numbers the optimizer keeps in factors and bases, after a step with any gradient.
+std::int64_t kept_in_factors(const RunConfig& config, const TaskSize& size) {
+  const auto network = make_model(config, size);
+  const std::int64_t rows = is_text_task(config.task) ? config.batch_size * config.text.block : config.batch_size;
+  Optimizer optimizer(network->named_parameters(), model::options_for(*network, config.optimizer));
+  const auto parameters = network->named_parameters().values();
+  Differentiable step;
+  step.predictions = torch::zeros({rows});
+  step.pull_back = [&](const std::vector<torch::Tensor>&, const Differentiable::Deliver& deliver) {
+    for (const auto& parameter : parameters) deliver(parameter, {torch::randn(parameter.sizes())});
+  };
+  optimizer.step(step, MeanSquaredError(), torch::zeros({rows}));
+  std::int64_t numbers = 0;
+  for (const auto& parameter : parameters) {
+    const ParameterState& state = *optimizer.find_state(parameter);
+    for (const auto& tensor : {state.left, state.left_basis, state.right, state.right_basis}) {
+      if (tensor.defined()) numbers += tensor.numel();
+    }
+  }
+  return numbers;
+}
+
+TEST(TaskModel, AStepsMemoryHasTheFactorsAndBasesThatTheOptimizerKeeps) {
+  torch::manual_seed(1);
+  for (const std::string name : {"soap", "lehi-kron"}) {
+    for (auto [config, size] : {std::pair{preset_of("ptb", "small", name), TaskSize{0, 64}},
+                                std::pair{preset_of("fineweb-edu", "small", name), TaskSize{0, 64}},
+                                std::pair{preset_of("cifar10", "small", name), TaskSize{3072, 10}},
+                                std::pair{preset_of("mnist", "small", name), TaskSize{784, 10}}}) {
+      SCOPED_TRACE(config.task + " with " + name);
+      config.model.hidden = {24, 16};
+      if (config.model.kind == "mlp") config.batch_size = 128;
+      const std::int64_t factors = kept_in_factors(config, size);
+      EXPECT_GT(factors, 0);
+      auto diagonal = config;
+      diagonal.optimizer = preset(Preset::adamw);
+      EXPECT_EQ(step_bytes(config, size, 1) - step_bytes(diagonal, size, 1), 4 * factors);
+      config.distributed.shard_optimizer = true;
+      const std::int64_t state = 2 * model::parameter_count(model_parameters(config, size)) + factors;
+      EXPECT_EQ(step_bytes(config, size, 1) - step_bytes(config, size, 4), 4 * (state - state / 4));
+    }
+  }
+}
+
+// GPT-2 small: 85M weights in matrices of 768 and 3072, 3.28 GB with both sides turned (docs/reference/optimizers.md),
+// of which 2.60 are factors and bases.
+TEST(TaskModel, FactorsThatDoNotFitAreAStepThatDoesNotFit) {
+  const TaskSize size{0, 50257};
+  const auto config = preset_of("ptb", "paper", "soap");
+  const auto adam = preset_of("ptb", "paper", "adamw");
+  const double factors = static_cast<double>(step_bytes(config, size, 1) - step_bytes(adam, size, 1));
+  EXPECT_NEAR(factors / 1e9, 2.60, 0.01);
+  const std::int64_t machine = step_bytes(adam, size, 1);
+  EXPECT_EQ(message_of([&] { check_memory(adam, size, 1, machine); }), "");
+  EXPECT_THAT(message_of([&] { check_memory(config, size, 1, machine); }),
+              HasSubstr("--set optimizer.sides=smaller, a smaller"));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ RunRecord example() {
   RunRecord record;
   record.git_hash = "d84c814";
   record.host_name = "box";
-  record.host = {"CPU 9000", "amd", "avx2", 2, 1'000'000'000'000, "openblas", "Zen", "1.13.1", 2};
+  record.host = {"CPU 9000", "amd", 25, "avx2", 2, 1'000'000'000'000, "openblas", "Zen", "1.13.1", 2};
   record.command_line = {"lehi", "train", "mnist", "--lr", "1e-3"};
   record.status = RunStatus::diverged;
   record.message = "the loss was NaN at step 7";

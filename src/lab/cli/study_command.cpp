@@ -77,7 +77,7 @@ void check_data(const std::vector<study::PlannedRun>& plan, const std::string& d
     }
     const auto data =
         train::load_task(config, data_dir, [&](const std::string& text) { err << "lehi: " << text << '\n'; });
-    train::check_memory(config, {data.inputs, data.outputs}, runtime::describe_host().memory_bytes);
+    train::check_memory(config, {data.inputs, data.outputs}, /*ranks=*/1, runtime::describe_host().memory_bytes);
   }
 }
 

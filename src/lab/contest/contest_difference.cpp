@@ -33,12 +33,11 @@ Facts task_facts(const Contest& contest, const TaskSpec& task) {
 Facts arm_facts(const Contest& contest, const TaskSpec& task, const std::string& name) {
   if (std::find(task.arms.begin(), task.arms.end(), name) == task.arms.end()) return {{"arms", "without it"}};
   const auto& knob = contest.arm(name).knob;
-  const auto replaced = task.replace.find(name);
   const bool searched = std::find(task.speed_up.begin(), task.speed_up.end(), name) != task.speed_up.end();
   return {{"arms", "with it"},
           {"rates", fmt::format("{}", task.rates_of.at(name))},
           {"knob", knob ? fmt::format("{} {}", knob->key, knob->values) : "none"},
-          {"replace", replaced == task.replace.end() ? "nothing" : replaced->second},
+          {"optimizer", task.optimizer_of.at(name)},
           {"speed_up", searched ? "with it" : "without it"}};
 }
 

@@ -91,12 +91,13 @@ void check_task(const Contest& contest, const TaskSpec& task) {
   }
 }
 
-// Arms in the file's order, and each with its rates: rates_of of the task, else rates of the task, else its own.
+// Arms in the file's order, and each with its rates: rates_of of the task, else rates of the task, else its own. Its
+// optimizer: replace of the task, else its own.
 void complete_task(const Contest& contest, const std::vector<double>& rates, TaskSpec& task) {
   const auto known = names_of(contest.arms);
   std::vector<std::string> given;
   for (const auto& [name, list] : task.rates_of) given.push_back(name);
-  for (const auto& [name, optimizer] : task.replace) given.push_back(name);
+  for (const auto& [name, optimizer] : task.optimizer_of) given.push_back(name);
   check_known("arm", given, known);
   check_known("arm", task.arms, known);
   const auto wanted = task.arms;
@@ -104,7 +105,8 @@ void complete_task(const Contest& contest, const std::vector<double>& rates, Tas
   for (const auto& arm : contest.arms) {
     if (!wanted.empty() && !has(wanted, arm.name)) continue;
     task.arms.push_back(arm.name);
-    if (task.rates_of.count(arm.name) == 0) task.rates_of[arm.name] = rates.empty() ? arm.rates : rates;
+    task.rates_of.try_emplace(arm.name, rates.empty() ? arm.rates : rates);
+    task.optimizer_of.try_emplace(arm.name, arm.optimizer);
   }
   if (task.speed_steps == 0) task.speed_steps = task.steps;
   if (task.speed_up.empty()) {
@@ -150,6 +152,7 @@ Contest parse_contest(std::string_view text, const std::string& where) {
   check_roles("challenger", {contest.question.challenger});
   check_roles("rivals", contest.question.rivals);
   check_roles("classics", contest.question.classics);
+  if (!contest.question.probe.empty()) check_roles("probe", {contest.question.probe});
   std::set<std::string> taken;
   for (const auto* table : tables_of(reader, file, "task")) {
     auto defaults = common;

@@ -4,10 +4,12 @@
 //   challenger = "lehi-kron"
 //   rivals = ["soap", "muon"]
 //   classics = ["adam", "adamw", "lehi"]
+//   probe = "kron-probe"                # the challenger with a curvature probe; may be missing
 //   tuning_seeds = [0]                  # keys before the first [[arm]] are defaults of all tasks
 //
 //   [[arm]]
-//   name = "lehi-kron[step_factor=1.0]"    # as in `lehi sweep --optimizers`
+//   name = "whole-steps"
+//   optimizer = "lehi-kron[step_factor=1.0]"  # as in `lehi sweep --optimizers`; without it, the name is the optimizer
 //   label = "lehi-kron, whole steps"
 //   control = true
 //   rates = [3e-4, 1e-3, 3e-3]
@@ -43,8 +45,9 @@ struct Knob {
 };
 
 struct ArmSpec {
-  std::string name;   ///< "lehi-kron[step_factor=1.0]", as train::parse_optimizer_choice() reads it
-  std::string label;  ///< shown
+  std::string name;
+  std::string optimizer;  ///< "lehi-kron[step_factor=1.0]", as train::parse_optimizer_choice() reads it
+  std::string label;      ///< shown
   bool control = false;
   std::vector<double> rates;  ///< of tasks that name none for it
   std::optional<Knob> knob;
@@ -66,7 +69,7 @@ struct TaskSpec {
   std::size_t speed_up_seeds = 3;     ///< the first ones of `seeds`; 0: no speed-up is measured
   std::vector<std::string> arms;      ///< in the file's order
   std::map<std::string, std::vector<double>> rates_of;
-  std::map<std::string, std::string> replace;  ///< arms that this task trains with other settings
+  std::map<std::string, std::string> optimizer_of;  ///< of each arm, as this task trains it
   std::vector<train::Setting> settings;
   study::Origin origin;
 };
@@ -82,7 +85,7 @@ struct Contest {
 
 /// Throws train::ConfigError, naming file and line, for invalid TOML, unknown keys, values of the wrong type, names
 /// that don't exist, and tuning seeds that are seeds of the verdict too. Keys of `settings` are checked by
-/// plan_phase().
+/// check_task_plan().
 Contest parse_contest(std::string_view text, const std::string& where);
 
 /// The contest with these tasks and arms only, in the file's order; an empty list means all of them. Throws

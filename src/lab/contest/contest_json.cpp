@@ -203,7 +203,8 @@ ordered_json to_json(const Result& result) {
           {"question",
            {{"challenger", result.question.challenger},
             {"rivals", result.question.rivals},
-            {"classics", result.question.classics}}},
+            {"classics", result.question.classics},
+            {"probe", result.question.probe}}},
           {"tasks", list_of(result.tasks, [](const auto& task) { return to_json(task); })},
           {"missing", result.missing}};
 }
@@ -222,7 +223,8 @@ Result result_from(const json& document, const std::string& where) {
   result.machine = fields.text("machine");
   result.command_line = fields.texts("command_line");
   const auto question = fields.object("question");
-  result.question = {question.text("challenger"), question.texts("rivals"), question.texts("classics")};
+  result.question = {question.text("challenger"), question.texts("rivals"), question.texts("classics"),
+                     question.text("probe")};
   result.tasks = fields.list("tasks", task_from);
   result.missing = fields.texts("missing");
   return result;

@@ -12,11 +12,11 @@
 namespace lehi::contest {
 namespace {
 
-const std::vector<std::string> kFileKeys = {"baseline", "challenger", "rivals", "classics", "arm", "task"};
+const std::vector<std::string> kFileKeys = {"baseline", "challenger", "rivals", "classics", "probe", "arm", "task"};
 const std::vector<std::string> kCommonKeys = {"preset",         "steps",       "tuning_seeds", "seeds",
                                               "effect",         "speed_steps", "speed_rounds", "speed_up",
                                               "speed_up_seeds", "validation",  "settings"};
-const std::vector<std::string> kArmKeys = {"name", "label", "control", "rates", "knob"};
+const std::vector<std::string> kArmKeys = {"name", "optimizer", "label", "control", "rates", "knob"};
 const std::vector<std::string> kTaskKeys = {"name", "title", "group", "task", "arms", "rates", "rates_of", "replace"};
 
 /// Settings that the protocol makes. An entry that ends in '.' is a whole table.
@@ -95,7 +95,13 @@ Knob ContestReader::read_knob(const toml::node& node, const std::string& arm) co
 
 ArmSpec ContestReader::read_arm(const toml::table& table) const {
   ArmSpec arm;
-  arm.name = optimizer("name", *table.get("name"));
+  const auto* other = table.get("optimizer");
+  if (other == nullptr) {
+    arm.name = arm.optimizer = optimizer("name", *table.get("name"));
+  } else {
+    arm.name = text("name", *table.get("name"));
+    arm.optimizer = optimizer("optimizer", *other);
+  }
   arm.label = arm.name;
   for (const auto& [name, node] : table) {
     const std::string key(name.str());
@@ -107,7 +113,7 @@ ArmSpec ContestReader::read_arm(const toml::table& table) const {
       arm.rates = rates(key, node);
     } else if (key == "knob") {
       arm.knob = read_knob(node, arm.name);
-    } else if (key != "name") {
+    } else if (key != "name" && key != "optimizer") {
       throw_unknown_key(node, key, kArmKeys);
     }
   }
@@ -158,6 +164,8 @@ void ContestReader::read_file(const toml::table& table, Contest& contest, TaskDe
       contest.question.rivals = names(key, node);
     } else if (key == "classics") {
       contest.question.classics = names(key, node);
+    } else if (key == "probe") {
+      contest.question.probe = text(key, node);
     } else if (key != "arm" && key != "task" && !read_common(key, node, common)) {
       throw_unknown_key(node, key, joined(kFileKeys, kCommonKeys));
     }
@@ -193,7 +201,7 @@ void ContestReader::read_task(const toml::table& table, TaskDefaults& defaults) 
     } else if (key == "replace") {
       if (!node.is_table()) throw_at(node, "replace must be a table, such as replace.soap = \"soap[sides=automatic]\"");
       for (const auto& [arm, optimizer] : *node.as_table()) {
-        task.replace[std::string(arm.str())] = this->optimizer("replace", optimizer);
+        task.optimizer_of[std::string(arm.str())] = this->optimizer("replace", optimizer);
       }
     } else if (!read_common(key, node, defaults)) {
       throw_unknown_key(node, key, joined(kTaskKeys, kCommonKeys));

@@ -11,6 +11,7 @@
 #include "runtime/message.h"
 #include "study/names.h"
 #include "study/optimizer_plan.h"
+#include "train/task_data.h"
 
 namespace lehi::contest {
 namespace {
@@ -67,8 +68,7 @@ std::string knob_text(const Knob& knob, const std::string& value) {
 }
 
 std::string optimizer_text(const TaskSpec& task, const std::string& arm, const std::string& knob) {
-  const auto replaced = task.replace.find(arm);
-  const auto& text = replaced == task.replace.end() ? arm : replaced->second;
+  const auto& text = task.optimizer_of.at(arm);
   if (knob.empty()) return text;
   const auto choice = train::parse_optimizer_choice(text);
   const auto added = train::parse_setting(knob);
@@ -101,6 +101,41 @@ std::vector<study::PlannedRun> plan_runs(const TaskSpec& task, const std::vector
     }
   }
   return runs;
+}
+
+std::vector<study::PlannedRun> check_task_plan(const Contest& contest, const TaskSpec& task,
+                                               const std::vector<std::string>& selected) {
+  const auto error = [&](const std::string& text) {
+    return train::ConfigError(fmt::format("{}, line {}: {} {}", task.origin.file, task.origin.line, task.name, text));
+  };
+  std::vector<study::PlannedRun> first;
+  for (const auto& name : task.arms) {
+    if (std::find(selected.begin(), selected.end(), name) == selected.end()) continue;
+    const auto& knob = contest.arm(name).knob;
+    std::vector<Entry> entries;
+    for (const double rate : task.rates_of.at(name)) entries.push_back({name, rate, "", task.steps});
+    const auto rates = entries.size();
+    for (const auto& value : knob ? knob->values : std::vector<std::string>()) {
+      entries.push_back({name, task.rates_of.at(name).front(), knob_text(*knob, value), task.steps});
+    }
+    const auto plan = plan_runs(task, entries, {task.tuning_seeds.front()});
+    for (std::size_t i = rates; i < plan.size(); ++i) {
+      if (train::to_toml(plan[i].config) != train::to_toml(plan.front().config)) continue;
+      throw error(fmt::format("tries {} with {} twice: the rates were tried with it already; choose another value",
+                              name, entries[i].knob));
+    }
+    if (first.empty()) first = {plan.front()};
+  }
+  const auto& config = first.front().config;
+  if (config.judge.metric.starts_with("test_") && config.validation == 0.0) {
+    throw error("holds out no rows to tune with; add validation = 0.1");
+  }
+  if (train::is_text_task(config.task) && config.train_rows + config.test_rows > 0) {
+    throw error(
+        "is on text, which data.train_rows and data.test_rows do not shorten; set text.train_tokens and "
+        "text.test_tokens");
+  }
+  return first;
 }
 
 std::string tuning_metric(std::string_view judged_by) { return "validation_" + after_prefix(judged_by); }

@@ -32,6 +32,11 @@ std::string optimizer_text(const TaskSpec& task, const std::string& arm, const s
 std::vector<study::PlannedRun> plan_runs(const TaskSpec& task, const std::vector<Entry>& entries,
                                          const std::vector<std::uint64_t>& seeds);
 
+/// Plans the trials of all arms, to find invalid settings before anything is run. Returns a plan whose runs need all
+/// data that the task needs.
+std::vector<study::PlannedRun> check_task_plan(const Contest& contest, const TaskSpec& task,
+                                               const std::vector<std::string>& selected);
+
 /// The metrics that a task is tuned by and reported with, from its judge.metric: "validation_loss", "test_loss".
 std::string tuning_metric(std::string_view judged_by);
 std::string reported_metric(std::string_view judged_by);

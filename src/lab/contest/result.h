@@ -72,6 +72,7 @@ struct Question {
   std::string challenger;             ///< an arm: "lehi-kron"
   std::vector<std::string> rivals;    ///< "soap", "muon": the challenger should be at least level with the best of them
   std::vector<std::string> classics;  ///< "adam", "adamw", "lehi": the challenger should be worse than the best nowhere
+  std::string probe;  ///< an arm: the challenger with a curvature probe, which should explain more; "" if there is none
 };
 
 struct Result {

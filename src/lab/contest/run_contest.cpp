@@ -9,6 +9,7 @@
 
 #include "contest/contest_difference.h"
 #include "contest/contest_json.h"
+#include "contest/plan.h"
 #include "contest/task_contest.h"
 #include "files/files.h"
 #include "lehi/runtime.h"

@@ -1,16 +1,15 @@
 #include "contest/task_contest.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "contest/batches.h"
 #include "contest/choices.h"
+#include "contest/entry_runs.h"
 #include "contest/plan.h"
 #include "files/files.h"
 #include "study/study_directory.h"
@@ -27,9 +26,6 @@ bool is_listed(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The runs of one arm in one phase: for each of its entries the runs with the phase's seeds.
-using EntryRuns = std::vector<std::vector<StudyRun>>;
-
 /// One phase as run_phase() needs it.
 struct Phase {
   std::string name;
@@ -40,49 +36,6 @@ struct Phase {
   bool in_turn = false;
   bool with_baseline = false;  ///< each study has the baseline too, for comparison
 };
-
-double seconds_per_step(const StudyRun& run) {
-  const auto split = run.result.find("split");
-  const double steps = run.number("steps");
-  if (split == run.result.end() || !split->is_object() || !(steps > 0.0)) return study::kNan;
-  const auto part = [&](const char* key) {
-    const auto found = split->find(key);
-    return found != split->end() && found->is_number() ? found->get<double>() : study::kNan;
-  };
-  return (part("step") + part("batch")) / steps;
-}
-
-// NaN if a run diverged.
-double mean_of_runs(const std::vector<StudyRun>& runs, const std::string& metric) {
-  std::vector<double> values;
-  values.reserve(runs.size());
-  for (const auto& run : runs) values.push_back(run.mean(metric));
-  const double mean = study::mean_of(values);
-  return std::isfinite(mean) ? mean : study::kNan;
-}
-
-bool all_finished(const EntryRuns& entries) {
-  return std::all_of(entries.begin(), entries.end(), [](const auto& runs) {
-    return std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run.finished(); });
-  });
-}
-
-std::string first_failure(const EntryRuns& entries) {
-  for (const auto& runs : entries) {
-    for (const auto& run : runs) {
-      if (run.status == train::RunStatus::failed)
-        return fmt::format("the run {} failed: {}", run.directory, run.message);
-    }
-  }
-  return "";
-}
-
-std::vector<study::SeedValue> seed_values(const std::vector<StudyRun>& runs, const std::string& metric) {
-  std::vector<study::SeedValue> values;
-  values.reserve(runs.size());
-  for (const auto& run : runs) values.push_back({run.seed, run.mean(metric)});
-  return values;
-}
 
 // As the study's directory has it; a study that was not begun, or not with these runs, has waiting runs only.
 study::Study stored_study(const PhaseStudy& phase) {
@@ -471,28 +424,6 @@ TaskOutcome run_task(const Contest& contest, const TaskSpec& task, const std::ve
                      const fs::path& directory, const StudySource& source,
                      const std::function<void(const TaskOutcome&)>& after_phase, Until until) {
   return TaskContest(contest, task, selected, directory, source, after_phase).run(until);
-}
-
-std::vector<study::PlannedRun> check_task_plan(const Contest& contest, const TaskSpec& task,
-                                               const std::vector<std::string>& selected) {
-  std::vector<Entry> entries;
-  for (const auto& name : task.arms) {
-    if (!is_listed(selected, name)) continue;
-    const auto& arm = contest.arm(name);
-    for (const double rate : task.rates_of.at(name)) entries.push_back({name, rate, "", task.steps});
-    if (!arm.knob) continue;
-    for (const auto& value : arm.knob->values) {
-      entries.push_back({name, task.rates_of.at(name).front(), knob_text(*arm.knob, value), task.steps});
-    }
-  }
-  auto plan = plan_runs(task, entries, {task.tuning_seeds.front()});
-  const auto& config = plan.front().config;
-  if (config.judge.metric.starts_with("test_") && config.validation == 0.0) {
-    throw train::ConfigError(fmt::format("{}, line {}: {} holds out no rows to tune with; add validation = 0.1",
-                                         task.origin.file, task.origin.line, task.name));
-  }
-  plan.resize(1);
-  return plan;
 }
 
 }  // namespace lehi::contest

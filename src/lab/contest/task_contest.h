@@ -45,9 +45,4 @@ TaskOutcome run_task(const Contest& contest, const TaskSpec& task, const std::ve
                      const std::filesystem::path& directory, const StudySource& source,
                      const std::function<void(const TaskOutcome&)>& after_phase, Until until = Until::end);
 
-/// Plans the trials of all arms, to find invalid settings before anything is run. Returns a plan whose runs need all
-/// data that the task needs.
-std::vector<study::PlannedRun> check_task_plan(const Contest& contest, const TaskSpec& task,
-                                               const std::vector<std::string>& selected);
-
 }  // namespace lehi::contest

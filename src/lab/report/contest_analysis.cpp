@@ -55,7 +55,7 @@ std::optional<Winner> winner_of(const TaskAnalysis& task) {
   Winner winner{.arm = static_cast<std::size_t>(best - arms.begin())};
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (i == winner.arm || arms[i].arm->control) continue;
-    switch (study::verdict(metric, study::paired_difference(best->arm->values, arms[i].arm->values))) {
+    switch (contest_verdict(metric, study::paired_difference(best->arm->values, arms[i].arm->values))) {
       case Verdict::better:
         winner.beaten.push_back(i);
         break;
@@ -101,6 +101,18 @@ std::optional<Power> power_of(const TaskAnalysis& task) {
 
 }  // namespace
 
+Verdict contest_verdict(const std::string& metric, const study::PairedDifference& difference) {
+  if (difference.diverged + difference.other_diverged == 0) return study::verdict(metric, difference);
+  auto wins = difference.other_diverged;
+  auto losses = difference.diverged;
+  for (const double value : difference.differences) {
+    wins += study::better(metric, value, 0.0) ? 1 : 0;
+    losses += study::better(metric, 0.0, value) ? 1 : 0;
+  }
+  if (study::sign_test(wins, losses) >= 0.05) return Verdict::unclear;
+  return wins > losses ? Verdict::better : Verdict::worse;
+}
+
 const ArmAnalysis* TaskAnalysis::find(const std::string& arm) const {
   const auto position = position_of(arms, arm);
   return position ? &arms[*position] : nullptr;
@@ -117,11 +129,11 @@ TaskAnalysis analyse(const TaskResult& task, const std::string& challenger) {
     auto& entry = result.arms[i];
     if (result.baseline && *result.baseline != i) {
       entry.from_baseline = study::paired_difference(entry.arm->values, result.arms[*result.baseline].arm->values);
-      entry.against_baseline = study::verdict(task.metric, entry.from_baseline);
+      entry.against_baseline = contest_verdict(task.metric, entry.from_baseline);
     }
     if (result.challenger && *result.challenger != i) {
       entry.challenger = study::paired_difference(result.arms[*result.challenger].arm->values, entry.arm->values);
-      entry.challenger_against = study::verdict(task.metric, entry.challenger);
+      entry.challenger_against = contest_verdict(task.metric, entry.challenger);
     }
   }
   result.winner = winner_of(result);

@@ -12,6 +12,10 @@
 
 namespace lehi::report {
 
+/// Clearly better or worse at 95 %: by Student's interval of the paired differences or, where a seed diverged, by a
+/// sign test over the pairs, in which a diverged seed is the worst result.
+study::Verdict contest_verdict(const std::string& metric, const study::PairedDifference& difference);
+
 struct ArmAnalysis {
   const contest::ArmResult* arm = nullptr;
   std::size_t seeds = 0;     ///< with a result, diverged ones included

@@ -1,6 +1,7 @@
 #include "report/contest_sentences.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -143,21 +144,20 @@ std::string winner_sentence(const TaskAnalysis& task, const std::string& challen
   return text + challenger_sentence(task, winner, challenger);
 }
 
-std::string control_sentence(const TaskAnalysis& task) {
-  if (!task.challenger) return "";
+std::string comparison_text(const TaskAnalysis& task, const ArmAnalysis& arm,
+                            const std::vector<const ArmAnalysis*>& others) {
   const auto& metric = task.task->metric;
-  const auto& challenger = task.arms[*task.challenger].label();
   std::vector<std::pair<Verdict, std::vector<std::string>>> groups = {
       {Verdict::better, {}}, {Verdict::unclear, {}}, {Verdict::worse, {}}, {Verdict::unknown, {}}};
-  for (const auto& arm : task.arms) {
-    if (!arm.arm->control) continue;
-    auto name = arm.label();
-    if (std::isfinite(arm.challenger.low)) {
-      name += fmt::format(" ({}, {})", difference_text(metric, arm.challenger.mean),
-                          interval_text(metric, arm.challenger.low, arm.challenger.high));
+  for (const auto* other : others) {
+    const auto difference = study::paired_difference(arm.arm->values, other->arm->values);
+    auto name = other->label();
+    if (std::isfinite(difference.low)) {
+      name += fmt::format(" ({}, {})", difference_text(metric, difference.mean),
+                          interval_text(metric, difference.low, difference.high));
     }
     for (auto& [verdict, names] : groups) {
-      if (verdict == arm.challenger_against) names.push_back(name);
+      if (verdict == contest_verdict(metric, difference)) names.push_back(name);
     }
   }
   std::vector<std::string> parts;
@@ -169,10 +169,18 @@ std::string control_sentence(const TaskAnalysis& task) {
                                                              : "not compared yet with";
     parts.push_back(fmt::format("{} {}", introduction, listed(names)));
   }
-  if (parts.empty()) return "";
-  std::string text = fmt::format("Controls: {} is ", challenger);
-  for (std::size_t i = 0; i < parts.size(); ++i) text += (i > 0 ? "; " : "") + parts[i];
-  return text + ".";
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string control_sentence(const TaskAnalysis& task) {
+  if (!task.challenger) return "";
+  std::vector<const ArmAnalysis*> controls;
+  for (const auto& arm : task.arms) {
+    if (arm.arm->control) controls.push_back(&arm);
+  }
+  if (controls.empty()) return "";
+  const auto& challenger = task.arms[*task.challenger];
+  return fmt::format("Controls: {} is {}.", challenger.label(), comparison_text(task, challenger, controls));
 }
 
 std::string power_sentence(const TaskAnalysis& task) {
@@ -189,18 +197,6 @@ std::string power_sentence(const TaskAnalysis& task) {
   text += fmt::format("; the difference worth finding, {:.3g} % of {}'s mean or {}, takes ", 100 * task.task->effect,
                       task.arms[*task.baseline].label(), metric_number(metric, power.effect));
   return text + (power.needed ? counted(*power.needed, "seed") : std::string("more than 100,000 seeds")) + ".";
-}
-
-std::string outcome_text(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::met:
-      return "met";
-    case Outcome::not_met:
-      return "not met";
-    case Outcome::not_measured:
-      break;
-  }
-  return "not measured";
 }
 
 }  // namespace lehi::report

@@ -35,26 +35,13 @@ std::string control_sentence(const TaskAnalysis& task);
 /// The smallest difference that the seeds find, and how many would find the one that was asked for; "" if unknown.
 std::string power_sentence(const TaskAnalysis& task);
 
-/// How the advantage of the challenger depends on the batch size: against the baseline, then against each control of
-/// the panel.
-std::vector<std::string> panel_sentences(const BatchPanel& panel, const std::string& challenger);
+/// An arm against others: "clearly better than soap (-0.1, -0.2 to -0.05); not clearly different from muon (...)". Arms
+/// without a common result are not compared yet.
+std::string comparison_text(const TaskAnalysis& task, const ArmAnalysis& arm,
+                            const std::vector<const ArmAnalysis*>& others);
 
-enum class Outcome : std::uint8_t { met, not_met, not_measured };
-std::string outcome_text(Outcome outcome);  ///< "met", "not met", "not measured"
-
-/// The answer to one of the contest's questions.
-struct Answer {
-  char letter = 'a';
-  std::string goal;  ///< a sentence
-  Outcome outcome = Outcome::not_measured;
-  std::vector<std::string> sentences;  ///< the numbers behind the outcome
-};
-
-/// (a) the speed-up over the baseline on GPT and ResNet tasks, (b) the challenger against rivals and all others on GPT
-/// tasks, (c) against the best of the classics on all tasks, (d) against the controls, and their advantage by batch
-/// size. A GPT task has "gpt" in its name, a ResNet task "resnet". (a), (b) and the controls of (d) leave out tasks of
-/// a batch-size panel. A goal that one task misses is not met; else one that some task has no result for, or that no
-/// task is there for, is not measured.
-std::vector<Answer> answers(const contest::Result& result, const std::vector<TaskAnalysis>& tasks);
+/// How the advantage of the challenger over the baseline, and that of the probe over the challenger without it, depend
+/// on the batch size. Without a probe in the question: the challenger's advantage over each control.
+std::vector<std::string> panel_sentences(const BatchPanel& panel, const contest::Question& question);
 
 }  // namespace lehi::report

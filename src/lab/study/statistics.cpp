@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
@@ -87,6 +88,12 @@ double student_t(double confidence, std::size_t degrees) {
   if (degrees == 0) throw_invalid_argument("Student's t has 0 degrees of freedom, expected at least 1");
   const boost::math::students_t distribution(static_cast<double>(degrees));
   return boost::math::quantile(boost::math::complement(distribution, (1.0 - confidence) / 2.0));
+}
+
+double sign_test(std::size_t wins, std::size_t losses) {
+  if (wins == losses) return 1.0;
+  const boost::math::binomial distribution(static_cast<double>(wins + losses), 0.5);
+  return std::min(1.0, 2.0 * boost::math::cdf(distribution, static_cast<double>(std::min(wins, losses))));
 }
 
 PairedDifference paired_difference(const std::vector<SeedValue>& values, const std::vector<SeedValue>& others) {

@@ -56,6 +56,10 @@ double mean_with_worst(std::string_view metric, const std::vector<double>& value
 /// The t with P(|T| <= t) = `confidence` for Student's t distribution with `degrees` >= 1 degrees of freedom.
 double student_t(double confidence, std::size_t degrees);
 
+/// The probability that a fair coin gives `wins` heads and `losses` tails, or a result that is as far from even. 1 for
+/// no throw.
+double sign_test(std::size_t wins, std::size_t losses);
+
 /// The results of one optimizer minus those of another with the same seeds.
 struct PairedDifference {
   std::vector<double> differences;  ///< one per seed with which neither diverged

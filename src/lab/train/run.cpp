@@ -66,7 +66,8 @@ RunOutcome run_rank(const RunRequest& request) {
   TaskData data = load_task(config, request.data_dir, request.on_message);
   for (const auto& notice : data.notices) request.on_message(notice);
   runtime::Host host = runtime::describe_host();
-  check_memory(config, {data.inputs, data.outputs}, host.memory_bytes / ranks_here);
+  check_memory(config, {data.inputs, data.outputs}, ranks == nullptr ? 1 : ranks->size(),
+               host.memory_bytes / ranks_here);
   Trainer trainer(config, std::move(data), ranks);
   host.torch_threads = set_threads(config, trainer.parameter_count(), ranks_here);
 

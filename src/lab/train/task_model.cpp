@@ -6,6 +6,7 @@
 #include "model/llama.h"
 #include "model/mlp.h"
 #include "model/resnet.h"
+#include "plan/sides.h"
 #include "runtime/message.h"
 #include "train/task_data.h"
 
@@ -74,6 +75,33 @@ void check_fit(const RunConfig& config) {
   }
 }
 
+// The matrices' Kronecker factors and bases, as the optimizer will choose their sides.
+std::int64_t factor_numbers(const RunConfig& config, const std::vector<ParameterShape>& parameters) {
+  const Recipe& recipe = config.optimizer.recipe;
+  if (recipe.shape != Shape::kronecker) return 0;
+  const bool text = is_text_task(config.task);
+  const auto predictions = static_cast<double>(config.batch_size) * static_cast<double>(text ? config.text.block : 1);
+  std::int64_t numbers = 0;
+  std::int64_t last = 0;  // those of the last matrix: model::options_for() keeps it diagonal
+  for (const auto& [name, sizes] : parameters) {
+    if (sizes.size() < 2) continue;
+    MatrixSize size{.rows = sizes[0], .convolution = sizes.size() > 2};
+    for (std::size_t i = 1; i < sizes.size(); ++i) size.columns *= sizes[i];
+    const ShapeRules& rules = config.optimizer.shapes;
+    const TurnedSides sides = is_named(name, rules.diagonal_names)
+                                  ? TurnedSides{}
+                                  : turned_sides(recipe.kronecker, size, predictions, rules.largest_side);
+    last = lehi::factor_numbers(recipe.kronecker, size, sides);
+    numbers += last;
+  }
+  return text ? numbers : numbers - last;  // language models have a head that is among diagonal_names
+}
+
+bool factors_can_be_fewer(const RunConfig& config) {
+  const Recipe& recipe = config.optimizer.recipe;
+  return recipe.shape == Shape::kronecker && recipe.kronecker.sides != Sides::smaller;
+}
+
 }  // namespace
 
 std::vector<ParameterShape> model_parameters(const RunConfig& config, const TaskSize& size) {
@@ -100,12 +128,15 @@ std::string describe_model(const RunConfig& config, const TaskSize& size) {
   return fmt::format("{} {} x {}", model.kind, model.layers, model.width);
 }
 
-std::int64_t step_bytes(const RunConfig& config, const TaskSize& size) {
+std::int64_t step_bytes(const RunConfig& config, const TaskSize& size, int ranks) {
   const ModelConfig& model = config.model;
-  const std::int64_t weights = model::parameter_count(model_parameters(config, size));
-  // Weights and at most two moments; g and s, of all weights or, with train.low_memory, of the head only.
+  const std::vector<ParameterShape> parameters = model_parameters(config, size);
+  const std::int64_t weights = model::parameter_count(parameters);
+  // At most two moments, and the factors and bases of matrices.
+  const std::int64_t state = 2 * weights + factor_numbers(config, parameters);
+  // g and s, of all weights or, with train.low_memory, of the head only.
   const std::int64_t cotangents = config.optimizer.recipe.probe != Probe::gradient ? 2 : 1;
-  std::int64_t numbers = 3 * weights;
+  std::int64_t numbers = weights + state / (config.distributed.shard_optimizer ? ranks : 1);
   if (!config.optimizer.update_during_pull_back) numbers += cotangents * weights;
   if (model.kind == "gpt2" || model.kind == "llama") {
     if (config.optimizer.update_during_pull_back) numbers += cotangents * size.outputs * model.width;
@@ -119,12 +150,13 @@ std::int64_t step_bytes(const RunConfig& config, const TaskSize& size) {
   return numbers * static_cast<std::int64_t>(sizeof(float));
 }
 
-void check_memory(const RunConfig& config, const TaskSize& size, std::int64_t memory_bytes) {
-  const std::int64_t bytes = step_bytes(config, size);
+void check_memory(const RunConfig& config, const TaskSize& size, int ranks, std::int64_t memory_bytes) {
+  const std::int64_t bytes = step_bytes(config, size, ranks);
   if (memory_bytes == 0 || bytes <= memory_bytes) return;
   std::vector<std::string> ways;
   if (!config.optimizer.update_during_pull_back) ways.emplace_back("--low-memory");
   if (!config.model.recompute && config.model.kind != "mlp") ways.emplace_back("--set model.recompute=true");
+  if (factors_can_be_fewer(config)) ways.emplace_back("--set optimizer.sides=smaller");
   ways.emplace_back("a smaller --batch-size, --preset small");
   throw_invalid_argument(
       "a step of {} with {} weights and batches of {} needs about {:.0f} GB, and this machine has {:.0f} GB: try {}",

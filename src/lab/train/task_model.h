@@ -23,10 +23,11 @@ std::unique_ptr<model::Network> make_model(const RunConfig& config, const TaskSi
 /// "mlp 784-50-10", "gpt2 12 x 768".
 std::string describe_model(const RunConfig& config, const TaskSize& size);
 
-/// An estimate of the bytes that a step needs: weights, gradients, moments, and saved activations.
-std::int64_t step_bytes(const RunConfig& config, const TaskSize& size);
+/// An estimate of the bytes that a step needs in one of `ranks` processes: weights, gradients, the optimizer's state,
+/// and saved activations.
+std::int64_t step_bytes(const RunConfig& config, const TaskSize& size, int ranks);
 
 /// Throws std::invalid_argument if a step needs more than `memory_bytes` (0: unknown): the kernel would kill the run.
-void check_memory(const RunConfig& config, const TaskSize& size, std::int64_t memory_bytes);
+void check_memory(const RunConfig& config, const TaskSize& size, int ranks, std::int64_t memory_bytes);
 
 }  // namespace lehi::train

@@ -134,6 +134,16 @@ double Draws::normal(std::int64_t row, std::int64_t output) const {
   return std::sqrt(-2.0 * std::log1p(-unit(words, 0))) * std::cos(2.0 * std::numbers::pi * unit(words, 1));
 }
 
+std::array<std::uint16_t, 8> Draws::sixteen_bits(std::int64_t group) const {
+  const PhiloxBlock words = block(Purpose::rounding, group, 0, 0);
+  std::array<std::uint16_t, 8> halves = {};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    halves[2 * i] = static_cast<std::uint16_t>(words[i]);
+    halves[2 * i + 1] = static_cast<std::uint16_t>(words[i] >> 16U);
+  }
+  return halves;
+}
+
 double Draws::centred_poisson(std::int64_t row, std::int64_t output, double rate) const {
   if (rate >= 1e8) return std::sqrt(rate) * normal(row, output);
   if (rate < 10) return poisson_by_inversion(rate, unit(block(Purpose::poisson, row, output, 0), 0)) - rate;

@@ -4,6 +4,7 @@
 //   key       the first two words of philox(counter = {step low, step high, stream, 0}, key = {seed low, seed high})
 //   counter   word 0, 1   global row (RandomKey::first_row + row), low and high half
 //             word 2      output index; for signs the index of a group of 128 classes
+//             (for rounding, the row is the index of a group of eight weights, and the stream that of the parameter)
 //             word 3      purpose in the upper 8 bits; attempt in the lower 24 (rejected Poisson draws, repeated signs)
 //
 // The sign of class i is bit i % 32 of word (i / 32) % 4 of block i / 128: 1 is +1, 0 is -1.
@@ -40,8 +41,11 @@ class Draws {
   /// rejection (PTRS, 1993) up to 1e8, and as a normal number above, where the skewness is below 1e-4.
   double centred_poisson(std::int64_t row, std::int64_t output, double rate) const;
 
+  /// Eight uniform 16-bit numbers, for rounding the weights 8 * group to 8 * group + 7.
+  std::array<std::uint16_t, 8> sixteen_bits(std::int64_t group) const;
+
  private:
-  enum class Purpose : std::uint32_t { sign = 1, uniform = 2, normal = 3, poisson = 4 };
+  enum class Purpose : std::uint32_t { sign = 1, uniform = 2, normal = 3, poisson = 4, rounding = 5 };
 
   PhiloxBlock counter_of(Purpose purpose, std::int64_t row, std::int64_t index, std::uint32_t attempt) const;
   PhiloxBlock block(Purpose purpose, std::int64_t row, std::int64_t index, std::uint32_t attempt) const;

@@ -228,17 +228,17 @@ void Automatic::compute(const Tensor& predictions, const Tensor& targets, const 
 
 Tensor Automatic::second_derivatives(const Tensor& predictions, const Tensor& targets) const {
   const torch::NoGradGuard no_grad;
-  const Tensor values = checked_predictions(*this, predictions, targets);
+  const auto [values, aims] = checked_inputs(*this, predictions, targets);
   check_finite(name(), values);
-  const Graph graph = differentiate(name(), function_, values, targets.detach(), true);
+  const Graph graph = differentiate(name(), function_, values, aims, true);
   return curvature_of(graph, {}, options_).diagonal;
 }
 
 Tensor Automatic::hessian(const Tensor& predictions, const Tensor& targets) const {
   const torch::NoGradGuard no_grad;
-  const Tensor values = checked_predictions(*this, predictions, targets);
+  const auto [values, aims] = checked_inputs(*this, predictions, targets);
   check_finite(name(), values);
-  const Graph graph = differentiate(name(), function_, values, targets.detach(), true);
+  const Graph graph = differentiate(name(), function_, values, aims, true);
   if (!graph.elementwise) return exact_hessian(graph);
   const Tensor diagonal = hessian_times(graph, torch::ones_like(graph.predictions).detach());
   return torch::diag_embed(diagonal.reshape({graph.rows, graph.outputs}));

@@ -1,6 +1,7 @@
 #include "loss/checks.h"
 
 #include "lehi/error.h"
+#include "ops/rounding.h"
 #include "runtime/message.h"
 
 namespace lehi {
@@ -15,7 +16,7 @@ std::string position_of(const torch::Tensor& predictions, std::int64_t flat_inde
   return fmt::format("row {}, output {}", flat_index / outputs, flat_index % outputs);
 }
 
-torch::Tensor checked_predictions(const Loss& loss, const torch::Tensor& predictions, const torch::Tensor& targets) {
+LossInputs checked_inputs(const Loss& loss, const torch::Tensor& predictions, const torch::Tensor& targets) {
   const std::string name = loss.name();
   if (!predictions.defined()) throw_invalid_argument("{}: the predictions are an undefined tensor", name);
   if (!targets.defined()) throw_invalid_argument("{}: the targets are an undefined tensor", name);
@@ -23,9 +24,11 @@ torch::Tensor checked_predictions(const Loss& loss, const torch::Tensor& predict
     throw_invalid_argument("{}: predictions and targets must be dense tensors, not sparse ones: use .to_dense()", name);
   }
   const auto dtype = predictions.scalar_type();
-  if (dtype != torch::kFloat32 && dtype != torch::kFloat64) {
-    throw_invalid_argument("{}: predictions must be float32 or float64, not {}: convert them with .to(torch::kFloat32)",
-                           name, c10::toString(dtype));
+  const bool narrow = ops::is_sixteen_bit(dtype);
+  if (!narrow && dtype != torch::kFloat32 && dtype != torch::kFloat64) {
+    throw_invalid_argument(
+        "{}: predictions must be float32, float64, bfloat16 or float16, not {}: convert them with .to(torch::kFloat32)",
+        name, c10::toString(dtype));
   }
   if (predictions.dim() == 0) {
     throw_invalid_argument("{}: predictions are a single number without a row dimension: use .unsqueeze(0)", name);
@@ -38,7 +41,12 @@ torch::Tensor checked_predictions(const Loss& loss, const torch::Tensor& predict
     throw_invalid_argument("{}: predictions are on {} and targets on {}: move them to one device", name,
                            predictions.device().str(), targets.device().str());
   }
-  return predictions.detach().contiguous();
+  if (!narrow) return {predictions.detach().contiguous(), targets.detach()};
+  return {predictions.detach().to(torch::kFloat32).contiguous(), widened(targets.detach())};
+}
+
+torch::Tensor widened(const torch::Tensor& tensor) {
+  return ops::is_sixteen_bit(tensor.scalar_type()) ? tensor.to(torch::kFloat32) : tensor;
 }
 
 void check_finite(const std::string& loss, const torch::Tensor& predictions) {

@@ -9,9 +9,17 @@
 
 namespace lehi {
 
-/// Checks the requirements of all losses (defined, float32 or float64, dense, not empty, on one device). Returns the
-/// predictions, detached and contiguous.
-torch::Tensor checked_predictions(const Loss& loss, const torch::Tensor& predictions, const torch::Tensor& targets);
+struct LossInputs {
+  torch::Tensor predictions;  ///< detached, contiguous, float32 or float64
+  torch::Tensor targets;      ///< detached
+};
+
+/// Checks the requirements of all losses (defined, of a floating type, dense, not empty, on one device). Predictions of
+/// 16 bits are widened to float32, and with them targets of 16 bits.
+LossInputs checked_inputs(const Loss& loss, const torch::Tensor& predictions, const torch::Tensor& targets);
+
+/// A tensor of 16-bit numbers as float32; any other as it is.
+torch::Tensor widened(const torch::Tensor& tensor);
 
 /// Throws NonFiniteError with row, output and value of the first NaN or infinity.
 void check_finite(const std::string& loss, const torch::Tensor& predictions);

@@ -79,16 +79,17 @@ void CrossEntropy::compute(const torch::Tensor& predictions, const torch::Tensor
 }
 
 torch::Tensor CrossEntropy::second_derivatives(const torch::Tensor& predictions, const torch::Tensor& targets) const {
+  const auto [values, aims] = checked_inputs(*this, predictions, targets);
   ProbeRequest request;
   request.probe = Probe::diagonal;
-  return evaluate(predictions, targets, request).probe.square();
+  return evaluate(values, aims, request).probe.square();
 }
 
 torch::Tensor CrossEntropy::hessian(const torch::Tensor& predictions, const torch::Tensor& targets) const {
   const torch::NoGradGuard no_grad;
-  const torch::Tensor values = checked_predictions(*this, predictions, targets);
-  const torch::Tensor diagonal = second_derivatives(values, targets).view({-1, values.size(-1)});
-  const ops::CrossEntropyTask task = make_task(options_, values, targets.detach(), {});
+  const auto [values, aims] = checked_inputs(*this, predictions, targets);
+  const torch::Tensor diagonal = second_derivatives(values, aims).view({-1, values.size(-1)});
+  const ops::CrossEntropyTask task = make_task(options_, values, aims, {});
   const torch::Tensor c = ops::weighted_targets(task).sum(-1).view({-1, 1, 1});
   const torch::Tensor s = torch::softmax(task.logits, -1, torch::kFloat64);
   torch::Tensor result = (-c * s.unsqueeze(2) * s.unsqueeze(1)).to(values.dtype());

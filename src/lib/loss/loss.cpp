@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include <utility>
 #include <vector>
 
 #include "loss/checks.h"
@@ -26,6 +27,18 @@ void resize_buffer(torch::Tensor& buffer, const torch::Tensor& like) {
   if (!fits) buffer = torch::empty(like.sizes(), like.options());
 }
 
+void swap_wide(Evaluation& out) {
+  std::swap(out.gradient, out.wide_gradient);
+  std::swap(out.probe, out.wide_probe);
+}
+
+// `wide` in the predictions' type.
+void narrowed(const torch::Tensor& wide, const torch::Tensor& predictions, torch::Tensor& result) {
+  if (!wide.defined()) return result.reset();
+  resize_buffer(result, predictions);
+  result.copy_(wide);
+}
+
 }  // namespace
 
 RowShape row_shape(const torch::Tensor& predictions) {
@@ -38,8 +51,10 @@ RowShape row_shape(const torch::Tensor& predictions) {
 void Loss::evaluate(const torch::Tensor& predictions, const torch::Tensor& targets, const ProbeRequest& request,
                     Evaluation& out) const {
   const torch::NoGradGuard no_grad;
-  const torch::Tensor values = checked_predictions(*this, predictions, targets);
+  const auto [values, aims] = checked_inputs(*this, predictions, targets);
   if (!supports(request.probe)) throw_unsupported_probe(*this, request.probe);
+  const bool narrow = predictions.scalar_type() != values.scalar_type();
+  if (narrow) swap_wide(out);
   resize_buffer(out.gradient, values);
   if (request.probe == Probe::gradient) {
     out.probe.reset();
@@ -47,7 +62,11 @@ void Loss::evaluate(const torch::Tensor& predictions, const torch::Tensor& targe
     resize_buffer(out.probe, values);
   }
   out.rows = row_shape(values).rows;
-  compute(values, targets.detach(), request, out);
+  compute(values, aims, request, out);
+  if (!narrow) return;
+  swap_wide(out);
+  narrowed(out.wide_gradient, predictions.detach(), out.gradient);
+  narrowed(out.wide_probe, predictions.detach(), out.probe);
 }
 
 Evaluation Loss::evaluate(const torch::Tensor& predictions, const torch::Tensor& targets,

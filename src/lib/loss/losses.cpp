@@ -64,9 +64,9 @@ void ElementwiseLoss::compute(const torch::Tensor& predictions, const torch::Ten
 
 torch::Tensor ElementwiseLoss::second_derivatives(const torch::Tensor& predictions,
                                                   const torch::Tensor& targets) const {
-  const torch::Tensor values = checked_predictions(*this, predictions, targets);
-  evaluate(values, targets);  // checks predictions and targets
-  return ops::elementwise_second(formula(), values.cpu(), targets.detach().contiguous().cpu()).to(values.device());
+  const auto [values, aims] = checked_inputs(*this, predictions, targets);
+  evaluate(values, aims);  // checks predictions and targets
+  return ops::elementwise_second(formula(), values.cpu(), aims.contiguous().cpu()).to(values.device());
 }
 
 kernels::ElementwiseFormula MeanSquaredError::formula() const { return {kernels::SquaredError{}}; }

@@ -1,6 +1,8 @@
 #include "ops/kronecker.h"
 
 #include <ATen/Functions.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
 
 #include <vector>
 
@@ -27,11 +29,23 @@ Tensor times_basis(const Tensor& matrix, const Tensor& basis, std::int64_t side,
 
 Tensor orthonormal(const Tensor& matrix) { return std::get<0>(at::linalg_qr(matrix)).contiguous(); }
 
+Tensor lapack_eigenvectors(const Tensor& symmetric) { return std::get<1>(at::linalg_eigh(symmetric)); }
+
+// Undefined where the solver fails.
+Tensor eigenvectors(const Tensor& symmetric, const EigenSolver& solver) {
+  try {
+    const Tensor vectors = solver(symmetric);
+    return is_finite(vectors) ? vectors : Tensor();
+  } catch (const c10::LinAlgError&) {
+    return {};
+  }
+}
+
 // The next basis of one block, and the order of its old vectors.
 Basis next_block(const Tensor& factor, const Tensor& old) {
   constexpr std::int64_t complete_limit = 1024;
   if (!old.defined() && factor.size(0) > complete_limit) return {orthonormal(factor), {}};
-  if (!old.defined()) return {std::get<1>(at::linalg_eigh(factor)).flip({1}).contiguous(), {}};
+  if (!old.defined()) return {eigenbasis(factor, lapack_eigenvectors), {}};
   const Tensor product = torch::mm(factor, old);
   const Tensor order = (old * product).sum(0).argsort(/*stable=*/true, /*dim=*/-1, /*descending=*/true);
   return {orthonormal(product.index_select(1, order)), order};
@@ -59,6 +73,22 @@ void add_to_factor(const Tensor& factor, const Tensor& matrix, double decay, dou
     const Tensor block = matrix.narrow(0, i * length, length);
     factor[i].addmm_(block, block.t(), decay, gain);
   }
+}
+
+Tensor eigenbasis(const Tensor& block, const EigenSolver& solver) {
+  Tensor vectors = eigenvectors(block, solver);
+  if (!vectors.defined()) {
+    const Tensor wide = block.to(torch::kFloat64);
+    const Tensor ridge = 1e-10 * wide.diagonal().mean() * torch::eye(wide.size(0), wide.options());
+    vectors = eigenvectors(wide + ridge, solver);
+  }
+  if (!vectors.defined()) {
+    throw DecompositionError(fmt::format(
+        "the eigenvectors of a Kronecker factor of {0} x {0} can't be computed, not in float64 either: keep this "
+        "parameter diagonal (ShapeRules), or set largest_side to at most {1}",
+        block.size(0), block.size(0) - 1));
+  }
+  return vectors.to(block.scalar_type()).flip({1}).contiguous();
 }
 
 Basis next_basis(const Tensor& factor, const Tensor& old) {

@@ -7,6 +7,9 @@
 
 #include <torch/types.h>
 
+#include <functional>
+#include <stdexcept>
+
 namespace lehi::ops {
 
 torch::Tensor turn(const torch::Tensor& matrix, const torch::Tensor& left_basis, const torch::Tensor& right_basis);
@@ -26,6 +29,23 @@ struct Basis {
 /// basis, whose vectors are sorted, multiplied by the factor and made orthonormal (QR). Without an old basis it comes
 /// from a complete decomposition, or, where that would take many seconds (lengths above 1,024), from orthogonal
 /// iteration, too.
+/// Throws DecompositionError where eigenbasis() does.
 Basis next_basis(const torch::Tensor& factor, const torch::Tensor& old);
+
+/// The message is one sentence, without the parameter's name.
+class DecompositionError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The eigenvectors of a symmetric matrix as columns, by rising eigenvalue. Where it fails, it throws c10::LinAlgError
+/// or returns numbers that are not finite.
+using EigenSolver = std::function<torch::Tensor(const torch::Tensor& symmetric)>;
+
+/// The complete decomposition of one finite block: its eigenvectors by falling eigenvalue. Where the solver fails, it
+/// is asked again in float64 with a ridge on the diagonal, 1e-10 of the mean eigenvalue, which leaves the vectors as
+/// they are. Throws DecompositionError where that fails, too. The solver is LAPACK's but in tests: no finite matrix is
+/// known with which it fails.
+torch::Tensor eigenbasis(const torch::Tensor& block, const EigenSolver& solver);
 
 }  // namespace lehi::ops

@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include "kernels/update.h"
+#include "ops/rounding.h"
 
 namespace lehi::ops {
 
@@ -18,14 +19,17 @@ struct UpdateTensors {
   torch::Tensor v_max;
 };
 
-/// Runs the kernel if can_fuse(), else update_plain().
-void update(const UpdateTensors& tensors, const kernels::UpdateCoefficients& coefficients);
+/// Runs the kernel if can_fuse(), else update_plain(). `rounding` is that of 16-bit weights.
+void update(const UpdateTensors& tensors, const kernels::UpdateCoefficients& coefficients,
+            const WeightRounding& rounding = {});
 
-/// True for dense CPU tensors with the same memory order and dtype, float32 or float64.
+/// True for dense CPU tensors with the same memory order and dtype: float32 or float64, or 16-bit w, g and s (each of
+/// these two may be float32 too) with float32 state.
 bool can_fuse(const UpdateTensors& tensors);
 
 /// The same in ATen operations: the reference, and the path of all other devices, layouts and dtypes. State is computed
 /// in the dtype of m and v (at least float32); w is rounded to its own dtype at the end.
-void update_plain(const UpdateTensors& tensors, const kernels::UpdateCoefficients& coefficients);
+void update_plain(const UpdateTensors& tensors, const kernels::UpdateCoefficients& coefficients,
+                  const WeightRounding& rounding = {});
 
 }  // namespace lehi::ops

@@ -50,7 +50,7 @@ Tensor step_of(const UpdateCoefficients& c, const Tensor& g, const Tensor& m, co
 
 }  // namespace
 
-void update_plain(const UpdateTensors& t, const UpdateCoefficients& c) {
+void update_plain(const UpdateTensors& t, const UpdateCoefficients& c, const WeightRounding& rounding) {
   const torch::NoGradGuard no_grad;
   // Half-precision weights keep float32 state; everything is computed in the state's precision.
   const auto dtype = torch::promote_types(t.w.scalar_type(), torch::kFloat32);
@@ -68,7 +68,7 @@ void update_plain(const UpdateTensors& t, const UpdateCoefficients& c) {
     const Tensor in = c.form == Form::quotient ? quotient(g, c.v_scale * v.sqrt() + c.eps) : c.m_gain * g;
     t.m.mul_(c.m_decay).add_(in);
   }
-  t.w.copy_(t.w.to(dtype) * c.w_decay - (direction.defined() ? direction : step_of(c, g, t.m, v)));
+  store_rounded(t.w, t.w.to(dtype) * c.w_decay - (direction.defined() ? direction : step_of(c, g, t.m, v)), rounding);
 }
 
 }  // namespace lehi::ops

@@ -2,6 +2,7 @@
 #include <torch/serialize/archive.h>
 
 #include "lehi/torch_compat.h"
+#include "optim/matrix_update.h"
 #include "optim/saved_state.h"
 #include "optim/updater.h"
 #include "runtime/message.h"
@@ -22,7 +23,14 @@ void ParameterState::serialize(torch::serialize::InputArchive& archive) {
   archive.try_read("m", m, /*is_buffer=*/true);
   archive.try_read("v", v, /*is_buffer=*/true);
   archive.try_read("v_max", v_max, /*is_buffer=*/true);
-  if (archive.try_read("matrix", value)) matrix = static_cast<MatrixState>(value.toInt());
+  if (archive.try_read("matrix", value)) {
+    constexpr auto last = static_cast<std::int64_t>(MatrixState::orthogonal);
+    if (value.toInt() < 0 || value.toInt() > last) {
+      throw_invalid_argument("the archive has {} as how a parameter is taken as a matrix; expected 0 to {}",
+                             value.toInt(), last);
+    }
+    matrix = static_cast<MatrixState>(value.toInt());
+  }
   archive.try_read("left", left, /*is_buffer=*/true);
   archive.try_read("right", right, /*is_buffer=*/true);
   archive.try_read("left_basis", left_basis, /*is_buffer=*/true);
@@ -125,7 +133,14 @@ void load_archive(OptimizerParts& parts, Groups& groups, States& states, torch::
                                fmt::join(parameters[i].sizes(), " x "), fmt::join(shape, " x "));
       }
       entry.read("has_state", value);
-      if (value.toBool()) restored.emplace_back(parameters[i], ParameterState()).second.serialize(entry);
+      if (!value.toBool()) continue;
+      ParameterState& state = restored.emplace_back(parameters[i], ParameterState()).second;
+      state.serialize(entry);
+      const MatrixSize size = matrix_size(parameters[i]);
+      if (state.matrix != MatrixState::diagonal && (size.rows <= 1 || size.columns <= 1)) {
+        throw_invalid_argument("{} is no matrix, but one in the archive",
+                               parts.parameters.name(parameters[i], group, i));
+      }
     }
   }
   StepCounter counter;

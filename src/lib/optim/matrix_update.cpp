@@ -48,13 +48,15 @@ Tensor moment_matrix(Tensor& moment) {
 }
 
 // W <- decay W + factor change, where W may be in any memory order or type.
-void add_change(const Tensor& parameter, double decay, double factor, const Tensor& change) {
+void add_change(const Tensor& parameter, double decay, double factor, const Tensor& change,
+                const ops::WeightRounding& rounding) {
   const Tensor shaped = change.view(parameter.sizes());
   if (parameter.scalar_type() == change.scalar_type()) {
     const Tensor weights = parameter.detach();
     weights.mul_(decay).add_(shaped, factor);
   } else {
-    parameter.detach().copy_(parameter.detach().to(change.scalar_type()).mul_(decay).add_(shaped, factor));
+    const Tensor weights = parameter.detach().to(change.scalar_type()).mul_(decay).add_(shaped, factor);
+    ops::store_rounded(parameter.detach(), weights, rounding);
   }
 }
 
@@ -119,7 +121,7 @@ void update_in_bases(const MatrixStep& step, const Tensor& parameter, const Tens
   tensors.v_max = moment_matrix(state.v_max);
   ops::update(tensors, scalars);
   const Tensor change = ops::turn_back(tensors.w, state.left_basis, state.right_basis);
-  add_change(parameter, decay, step.recipe.kronecker.step_factor, change);
+  add_change(parameter, decay, step.recipe.kronecker.step_factor, change, step.rounding);
 }
 
 void update_kronecker(const MatrixStep& step, const Tensor& parameter, const Tensor& g, const Tensor& s,
@@ -153,7 +155,7 @@ void update_orthogonal(const MatrixStep& step, const Tensor& parameter, const Te
   const auto longer = static_cast<double>(std::max(m.size(0), m.size(1)));
   const double rate = 0.2 * numbers.lr * std::sqrt(longer);
   const double decay = step.recipe.decay == Decay::decoupled ? 1.0 - numbers.lr * numbers.weight_decay : 1.0;
-  add_change(parameter, decay, -rate, ops::orthogonal(direction).contiguous());
+  add_change(parameter, decay, -rate, ops::orthogonal(direction).contiguous(), step.rounding);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lehi/optimizer.h"
+#include "ops/rounding.h"
 #include "optim/terms.h"
 #include "plan/plan.h"
 #include "plan/sides.h"
@@ -18,6 +19,7 @@ struct MatrixStep {
   Factors factors;                   ///< of g and s
   double count = 1.0;                ///< B in Sophia-G
   std::uint64_t random_factors = 0;  ///< seed of FactorSource::random
+  ops::WeightRounding rounding = {};
 };
 
 /// A parameter as a matrix.

@@ -34,6 +34,7 @@ class OneProcess final : public RankTeam {
     source(sink);
   }
   std::int64_t own_weights(const Tensor& parameter, std::size_t /*index*/) const override { return parameter.numel(); }
+  std::int64_t own_first(std::size_t /*index*/) const override { return 0; }
   Tensor own_part(const Tensor& whole, std::size_t /*index*/) const override { return whole; }
   bool owns_matrix(std::size_t /*index*/) const override { return true; }
   void share_weights(const std::vector<std::size_t>& /*matrices*/) override {}
@@ -105,6 +106,8 @@ class SeveralRanks final : public RankTeam {
   std::int64_t own_weights(const Tensor& parameter, std::size_t index) const override {
     return divided() ? sums_->own_piece(index).length : parameter.numel();
   }
+
+  std::int64_t own_first(std::size_t index) const override { return divided() ? sums_->own_piece(index).first : 0; }
 
   Tensor own_part(const Tensor& whole, std::size_t index) const override {
     if (!divided()) return whole;

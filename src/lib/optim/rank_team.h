@@ -46,6 +46,8 @@ class RankTeam {
 
   /// How many of a parameter's weights this rank keeps the state of.
   virtual std::int64_t own_weights(const torch::Tensor& parameter, std::size_t index) const = 0;
+  /// The first of them, in the order of the parameter's memory.
+  virtual std::int64_t own_first(std::size_t index) const = 0;
   /// This rank's piece of a tensor like the parameter, flat; all of it, as it is, where the state is not divided.
   virtual torch::Tensor own_part(const torch::Tensor& whole, std::size_t index) const = 0;
   /// This rank keeps the state of a parameter that is updated as a matrix.

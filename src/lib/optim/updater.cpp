@@ -1,11 +1,15 @@
 #include "optim/updater.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <stdexcept>
+#include <utility>
 
+#include "ops/kronecker.h"
 #include "ops/update.h"
 #include "optim/matrix_update.h"
 #include "plan/coefficients.h"
@@ -22,20 +26,6 @@ MatrixState matrix_state_of(const TurnedSides& sides) {
   return sides.right ? MatrixState::right : MatrixState::diagonal;
 }
 
-// Whether the name, or a word of it, is one of `names`: "head" is a word of lm_head.weight, not of multihead.weight.
-bool is_named(const std::string& name, const std::vector<std::string>& names) {
-  const auto listed = [&](const std::string& word) {
-    return std::find(names.begin(), names.end(), word) != names.end();
-  };
-  if (listed(name)) return true;
-  for (std::size_t begin = 0; begin < name.size();) {
-    const std::size_t end = std::min(name.find_first_of("._", begin), name.size());
-    if (listed(name.substr(begin, end - begin))) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 // Two numbers in one: a key of its own for each step and parameter.
 std::uint64_t random_key(std::uint64_t seed, std::int64_t step, std::size_t index) {
   return seed * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(step) * 0xD1B54A32D192ED03U + index;
@@ -50,14 +40,14 @@ bool is_large(const Tensor& parameter) {
   return rows * columns * (rows + columns) >= multiplications;
 }
 
-// work(i) for each i, shared out over all threads. BLAS takes one thread for a product inside of a parallel loop, so
-// each has the same bits on any number of threads, and in any company.
-void on_one_thread_each(std::size_t begin, std::size_t end, const std::function<void(std::size_t)>& work) {
-  if (begin == end) return;
-  std::atomic<std::size_t> next = begin;
+// work(item) for each item, shared out over all threads. BLAS takes one thread for a product inside of a parallel loop,
+// so each has the same bits on any number of threads, and in any company.
+void on_one_thread_each(const std::vector<std::size_t>& items, const std::function<void(std::size_t)>& work) {
+  if (items.empty()) return;
+  std::atomic<std::size_t> next = 0;
   at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t worker = first; worker < last; ++worker) {
-      for (std::size_t i = next++; i < end; i = next++) work(i);
+      for (std::size_t i = next++; i < items.size(); i = next++) work(items[i]);
     }
   });
 }
@@ -86,6 +76,18 @@ std::vector<std::size_t> matrices_of(const ParameterTable& parameters, const Sta
   return matrices;
 }
 
+MatrixOrder matrix_order(const ParameterTable& parameters, const RankTeam& ranks, std::vector<std::size_t> matrices,
+                         int threads) {
+  std::erase_if(matrices, [&](std::size_t index) { return !ranks.owns_matrix(index); });
+  const auto numel = [&](std::size_t index) { return parameters.tensor(index).numel(); };
+  std::stable_sort(matrices.begin(), matrices.end(),
+                   [&](std::size_t one, std::size_t other) { return numel(one) > numel(other); });
+  const auto small = std::stable_partition(matrices.begin(), matrices.end(),
+                                           [&](std::size_t index) { return is_large(parameters.tensor(index)); });
+  if (small - matrices.begin() >= threads) return {.side_by_side = std::move(matrices)};
+  return {.in_turn = {matrices.begin(), small}, .side_by_side = {small, matrices.end()}};
+}
+
 MatrixState Updater::matrix_state(std::size_t index) const {
   const Recipe& recipe = options.recipe;
   if (recipe.shape == Shape::diagonal || parameters.options_of(index).diagonal) return MatrixState::diagonal;
@@ -110,36 +112,29 @@ ParameterState& Updater::begin(States& states, std::size_t index) const {
 
 void Updater::update(States& states, std::size_t index, const Tensor& g, const Tensor& s) const {
   ParameterState& state = begin(states, index);
-  if (state.matrix == MatrixState::diagonal || is_large(parameters.tensor(index))) {
-    return update_one(index, g, s, state);
-  }
-  on_one_thread_each(0, 1, [&](std::size_t) { update_one(index, g, s, state); });
+  if (state.matrix == MatrixState::diagonal) return update_one(index, g, s, state);
+  if (!ranks.owns_matrix(index)) return;
+  if (is_large(parameters.tensor(index))) return update_one(index, g, s, state);
+  on_one_thread_each({index}, [&](std::size_t) { update_one(index, g, s, state); });
 }
 
 void Updater::update_all(States& states, const Tensors& g, const Tensors& s) const {
-  std::vector<std::pair<std::size_t, ParameterState*>> matrices;
+  std::vector<ParameterState*> states_of(g.size());
+  std::vector<std::size_t> matrices;
   for (std::size_t i = 0; i < g.size(); ++i) {
     if (!g[i].defined()) continue;
     ParameterState& state = begin(states, i);
+    states_of[i] = &state;
     if (state.matrix == MatrixState::diagonal) {
       update_one(i, g[i], s[i], state);
     } else {
-      matrices.emplace_back(i, &state);
+      matrices.push_back(i);
     }
   }
-  std::stable_sort(matrices.begin(), matrices.end(), [&](const auto& one, const auto& other) {
-    return parameters.tensor(one.first).numel() > parameters.tensor(other.first).numel();
-  });
-  std::size_t shared = 0;  // updated one after the other, with all threads for each product
-  if (matrices.size() < static_cast<std::size_t>(at::get_num_threads())) {
-    while (shared < matrices.size() && is_large(parameters.tensor(matrices[shared].first))) ++shared;
-  }
-  const auto update_at = [&](std::size_t i) {
-    const auto& [index, state] = matrices[i];
-    update_one(index, g[index], s[index], *state);
-  };
-  for (std::size_t i = 0; i < shared; ++i) update_at(i);
-  on_one_thread_each(shared, matrices.size(), update_at);
+  const auto update_at = [&](std::size_t i) { update_one(i, g[i], s[i], *states_of[i]); };
+  const MatrixOrder order = matrix_order(parameters, ranks, std::move(matrices), at::get_num_threads());
+  for (const std::size_t i : order.in_turn) update_at(i);
+  on_one_thread_each(order.side_by_side, update_at);
 }
 
 void Updater::update_one(std::size_t index, const Tensor& g, const Tensor& s, ParameterState& state) const {
@@ -150,11 +145,23 @@ void Updater::update_one(std::size_t index, const Tensor& g, const Tensor& s, Pa
                                .plan = plan,
                                .factors = factors,
                                .count = count,
-                               .random_factors = random_key(options.seed, step, index)};
-  if (!ranks.owns_matrix(index)) return;
+                               .random_factors = random_key(options.seed, step, index),
+                               .rounding = rounding(index)};
   const Tensor& parameter = parameters.tensor(index);
   begin_matrix(options.recipe, matrix_step.numbers, parameter, state);
-  update_matrix(matrix_step, parameter, g, s, state);
+  try {
+    update_matrix(matrix_step, parameter, g, s, state);
+  } catch (const ops::DecompositionError& error) {
+    throw std::runtime_error(fmt::format("{}: {}", parameters.name(index), error.what()));
+  }
+}
+
+ops::WeightRounding Updater::rounding(std::size_t index, std::int64_t first) const {
+  return {.stochastic = options.rounding == Rounding::stochastic,
+          .key = {.seed = options.seed,
+                  .step = static_cast<std::uint64_t>(step),
+                  .stream = static_cast<std::uint32_t>(index)},
+          .first = first};
 }
 
 void Updater::update_diagonal(std::size_t index, const Tensor& g, const Tensor& s, ParameterState& state) const {
@@ -186,7 +193,7 @@ void Updater::update_diagonal(std::size_t index, const Tensor& g, const Tensor& 
     scalars.g_factor = 1.0;
   }
   if (plan.squares_probe()) tensors.s = s.defined() ? ranks.own_part(s, index) : torch::zeros_like(tensors.g);
-  ops::update(tensors, scalars);
+  ops::update(tensors, scalars, rounding(index, ranks.own_first(index)));
 }
 
 }  // namespace lehi

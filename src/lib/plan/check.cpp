@@ -45,7 +45,7 @@ void check(const Recipe& recipe) {
                            most_steps);
   }
   if (schedule.doubling && (schedule.dense != 0 || schedule.alternate)) {
-    throw_invalid_argument("schedule.doubling can't be joined with {}",
+    throw_invalid_argument("schedule.doubling can't be joined with {}: set doubling to false",
                            schedule.dense != 0 ? "a dense start" : "alternate");
   }
   const Kronecker& kronecker = recipe.kronecker;

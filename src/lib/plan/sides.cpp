@@ -40,4 +40,24 @@ TurnedSides turned_sides(const Kronecker& kronecker, const MatrixSize& size, dou
   return automatic && kept > limit ? TurnedSides{} : sides;
 }
 
+std::int64_t factor_numbers(const Kronecker& kronecker, const MatrixSize& size, const TurnedSides& sides) {
+  std::int64_t numbers = 0;
+  if (sides.left) numbers += 2 * size.rows * block_length(kronecker, size.rows, size.columns);
+  if (sides.right) numbers += 2 * size.columns * block_length(kronecker, size.columns, size.rows);
+  return numbers;
+}
+
+bool is_named(const std::string& name, const std::vector<std::string>& names) {
+  const auto listed = [&](const std::string& word) {
+    return std::find(names.begin(), names.end(), word) != names.end();
+  };
+  if (listed(name)) return true;
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find_first_of("._", begin), name.size());
+    if (listed(name.substr(begin, end - begin))) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 }  // namespace lehi

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "lehi/recipe.h"
 
@@ -28,5 +30,12 @@ struct TurnedSides {
 /// blocks longer than `largest_side`, are never turned.
 TurnedSides turned_sides(const Kronecker& kronecker, const MatrixSize& size, double predictions,
                          std::int64_t largest_side);
+
+/// How many numbers the factors and bases of a matrix have: L and Q_L, R and Q_R, each in its blocks.
+std::int64_t factor_numbers(const Kronecker& kronecker, const MatrixSize& size, const TurnedSides& sides);
+
+/// Whether a parameter's name, or a word of it, is one of `names` (lehi/options.h: ShapeRules): "head" is a word of
+/// lm_head.weight, not of multihead.weight.
+bool is_named(const std::string& name, const std::vector<std::string>& names);
 
 }  // namespace lehi
