@@ -68,6 +68,13 @@ Function* symbol(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
+// MKL's own interface: the number of threads for calls from this thread (0: as for the process); returns the one
+// before.
+int set_mkl_threads_here(int threads) {
+  static auto* const set = symbol<int(int)>("MKL_Set_Num_Threads_Local");
+  return set == nullptr ? 0 : set(threads);
+}
+
 }  // namespace
 
 std::string blas_from_path(std::string_view file) {
@@ -113,6 +120,9 @@ std::string loaded_blas_kernel() {
 void set_blas_threads(int threads) {
   if (auto* const set = symbol<void(int)>("openblas_set_num_threads")) set(threads);
 }
+
+OneBlasThread::OneBlasThread() : before_(set_mkl_threads_here(1)) {}
+OneBlasThread::~OneBlasThread() { set_mkl_threads_here(before_); }
 
 int blas_threads() {
   if (auto* const count = symbol<int()>("openblas_get_num_threads")) return count();

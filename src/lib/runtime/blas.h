@@ -28,6 +28,21 @@ std::string loaded_blas_kernel();
 /// Sets OpenBLAS's thread count, if OpenBLAS is loaded and has one of its own.
 void set_blas_threads(int threads);
 
+/// While it exists, MKL uses one thread for what this thread asks of it. In a parallel loop MKL would divide a product
+/// as for all threads, and so round differently; OpenBLAS sees the loop.
+class OneBlasThread {
+ public:
+  OneBlasThread();
+  ~OneBlasThread();
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
+  OneBlasThread(OneBlasThread&&) = delete;
+  OneBlasThread& operator=(OneBlasThread&&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 /// OpenBLAS's or MKL's number of threads; 0 where the BLAS does not state it.
 int blas_threads();
 
