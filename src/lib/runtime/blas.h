@@ -28,8 +28,8 @@ std::string loaded_blas_kernel();
 /// Sets OpenBLAS's thread count, if OpenBLAS is loaded and has one of its own.
 void set_blas_threads(int threads);
 
-/// While it exists, MKL uses one thread for what this thread asks of it. In a parallel loop MKL would divide a product
-/// as for all threads, and so round differently; OpenBLAS sees the loop.
+/// While it exists, MKL uses one thread for what this thread asks of it. In a parallel loop MKL would divide a QR
+/// decomposition as for all threads, and so round differently; OpenBLAS sees the loop.
 class OneBlasThread {
  public:
   OneBlasThread();
