@@ -126,6 +126,10 @@ class Optimizer : public torch::optim::Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
   Optimizer& operator=(Optimizer&&) = delete;
 
+  /// The base class's of LibTorch 2.13 replaces options of a type that is not its own by the defaults; this one keeps
+  /// them. So do not add groups through a reference to the base class.
+  void add_param_group(const torch::optim::OptimizerParamGroup& group);
+
   /// Loss, backward passes and update in one call; returns the mean loss. `regulariser`, a scalar tensor with a graph,
   /// enters g only. keep_graph: the caller will use the graph again. With no terms: the update of what was accumulated.
   /// A network that differentiates itself must be the only term; its pull_back is called once, with u, or with u and v

@@ -1,4 +1,4 @@
-// Differences between LibTorch 1.13 (Debian's, tested) and LibTorch 2.x. 2.x should compile but has not been tested.
+// Differences between LibTorch 1.13 (Debian's) and LibTorch 2.x; tested with 1.13 and 2.13.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -11,11 +11,11 @@
 #include <utility>
 
 namespace lehi::compat {
-
-/// The key type of torch::optim::Optimizer::state(): the tensor's address, a string up to LibTorch 2.0, then a
-/// pointer.
+#if TORCH_VERSION_MAJOR >= 2
+inline void* state_key(const torch::Tensor& parameter) { return parameter.unsafeGetTensorImpl(); }
+#else
 using StateKey = std::decay_t<decltype(std::declval<torch::optim::Optimizer&>().state())>::key_type;
-
+/// The key of torch::optim::Optimizer::state(): the tensor's address, a string in LibTorch 1.13, a pointer in 2.x.
 template <class Key = StateKey>
 Key state_key(const torch::Tensor& parameter) {
   if constexpr (std::is_same_v<Key, std::string>) {
@@ -24,7 +24,7 @@ Key state_key(const torch::Tensor& parameter) {
     return parameter.unsafeGetTensorImpl();
   }
 }
-
+#endif
 #if TORCH_VERSION_MAJOR >= 2
 namespace torch_warnings = c10::WarningUtils;
 #else

@@ -3,6 +3,9 @@
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/version.h>
+
+#include <filesystem>
 
 #include "cli/run.h"
 
@@ -18,6 +21,10 @@ TEST(Doctor, ReportsAndMeasuresTheMachine) {
   EXPECT_GE(document["cores"], 1);
   EXPECT_EQ(document["torch_threads"], threads);
   EXPECT_TRUE(document["warnings"].is_array());
+  const auto directory = std::filesystem::path(document["torch_directory"].get<std::string>());
+  EXPECT_TRUE(std::filesystem::exists(directory / "libtorch_cpu.so"));
+  EXPECT_EQ(document["torch_version"], TORCH_VERSION);
+  EXPECT_EQ(document["blas"] == "mkl", document["mkl"] != "");
   for (const auto& speed : {document["sgemm_gflops"]["one_thread"], document["sgemm_gflops"]["all_threads"],
                             document["memory_gb_per_second"]["copy"], document["memory_gb_per_second"]["triad"]}) {
     EXPECT_GT(speed.get<double>(), 0);
@@ -29,7 +36,8 @@ TEST(Doctor, PrintsTextAndNoProgressWithoutATerminal) {
   const auto result = run({"doctor"});
   EXPECT_EQ(result.code, done);
   EXPECT_EQ(result.err, "");
-  for (const auto* const word : {"cpu", "cores", "memory", "libtorch", "blas", "GFLOP/s", "GB/s", "warning"}) {
+  for (const auto* const word :
+       {"cpu", "cores", "memory", "libtorch", TORCH_VERSION, "blas", "onednn", "GFLOP/s", "GB/s", "warning"}) {
     EXPECT_THAT(result.out, HasSubstr(word));
   }
 }

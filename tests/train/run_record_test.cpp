@@ -197,6 +197,10 @@ TEST(RunRecord, RoundingDifferencesAreNamed) {
   EXPECT_EQ(rounding_differences(before, now),
             "the run began on a machine that rounds differently, so its last bits may differ from here on: "
             "threads: 1 instead of 2, BLAS kernel Haswell instead of Zen");
+  now = before;
+  now.blas = "mkl";
+  now.blas_kernel = "";
+  EXPECT_THAT(rounding_differences(before, now), HasSubstr("from here on: BLAS mkl instead of openblas"));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@
 namespace lehi::distributed {
 namespace {
 
-using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
+using Group = c10::intrusive_ptr<ProcessGroup>;
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "localhost"; }

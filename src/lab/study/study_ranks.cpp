@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <thread>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -37,7 +38,7 @@ auto StudyRanks::with_store(const Action& action) const {
 }
 
 void StudyRanks::set(const std::string& key, const std::string& value) {
-  with_store([&](c10d::Store& store) { store.set(key, {value.begin(), value.end()}); });
+  with_store([&](c10d::Store& store) { store.set(key, std::vector<std::uint8_t>(value.begin(), value.end())); });
 }
 
 std::int64_t StudyRanks::add(const std::string& key, std::int64_t increment) {

@@ -183,7 +183,8 @@ std::string rounding_differences(const runtime::Host& before, const runtime::Hos
     if (then != here) changes.push_back(fmt::format("{} {} instead of {}", what, here, then));
   };
   compare("threads:", before.torch_threads, now.torch_threads);
-  compare("BLAS kernel", before.blas_kernel, now.blas_kernel);
+  compare("BLAS", before.blas, now.blas);
+  if (before.blas == now.blas) compare("BLAS kernel", before.blas_kernel, now.blas_kernel);
   compare("vector units", before.vector_units, now.vector_units);
   compare("LibTorch", before.torch_version, now.torch_version);
   if (changes.empty()) return "";

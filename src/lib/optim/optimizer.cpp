@@ -75,8 +75,9 @@ void check_terms(const OptimizerParts& parts, const std::vector<Term>& terms, co
 }  // namespace
 
 Optimizer::Optimizer(Groups groups, Options options)
-    : torch::optim::Optimizer(std::move(groups), std::make_unique<GroupOptions>(checked(options).group)),
+    : torch::optim::Optimizer(Groups{}, std::make_unique<GroupOptions>(checked(options).group)),
       parts_(std::make_unique<OptimizerParts>(OptimizerParts{.options = std::move(options)})) {
+  for (const auto& group : groups) add_param_group(group);
   begin_step(*parts_, param_groups_, state_);
 }
 
@@ -93,6 +94,12 @@ Optimizer::Optimizer(NamedGroups groups, Options options) : Optimizer(std::move(
 }
 
 Optimizer::~Optimizer() = default;
+
+void Optimizer::add_param_group(const torch::optim::OptimizerParamGroup& group) {
+  torch::optim::Optimizer::add_param_group(group);
+  if (group.has_options()) param_groups_.back().set_options(group.options().clone());
+}
+
 // NOLINTNEXTLINE(bugprone-exception-escape): torch's map of states throws for lack of memory only
 Optimizer::Optimizer(Optimizer&& other) noexcept = default;
 

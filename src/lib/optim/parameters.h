@@ -30,6 +30,8 @@ class ParameterTable {
   /// out of range, and for parameters that are not dense floating-point tensors.
   void check(const Groups& groups, Rule rule);
 
+  using StateKey = decltype(compat::state_key(torch::Tensor()));
+
   std::size_t size() const { return tensors_.size(); }
   const Tensors& tensors() const { return tensors_; }
   const torch::Tensor& tensor(std::size_t index) const { return tensors_[index]; }
@@ -37,7 +39,7 @@ class ParameterTable {
   std::size_t group_count() const { return options_.size(); }
   /// The options of a parameter's group. Valid from check() until the groups change.
   const GroupOptions& options_of(std::size_t index) const { return *options_[places_[index].group]; }
-  const compat::StateKey& key(std::size_t index) const { return keys_[index]; }
+  const StateKey& key(std::size_t index) const { return keys_[index]; }
 
   std::optional<std::size_t> find(const torch::Tensor& tensor) const;
 
@@ -54,7 +56,7 @@ class ParameterTable {
 
   Tensors tensors_;
   std::vector<Place> places_;
-  std::vector<compat::StateKey> keys_;  // kept: making one costs more than finding a state
+  std::vector<StateKey> keys_;  // kept: making one costs more than finding a state
   std::unordered_map<const void*, std::size_t> indices_;
   std::vector<const GroupOptions*> options_;  // of the groups
   std::map<const void*, std::string> names_;

@@ -13,6 +13,7 @@
 #include "ops/update.h"
 #include "optim/matrix_update.h"
 #include "plan/coefficients.h"
+#include "runtime/blas.h"
 
 namespace lehi {
 
@@ -46,6 +47,7 @@ void on_one_thread_each(const std::vector<std::size_t>& items, const std::functi
   if (items.empty()) return;
   std::atomic<std::size_t> next = 0;
   at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t first, std::int64_t last) {
+    const runtime::OneBlasThread one_thread;
     for (std::int64_t worker = first; worker < last; ++worker) {
       for (std::size_t i = next++; i < items.size(); i = next++) work(items[i]);
     }

@@ -1,5 +1,6 @@
 #include "runtime/blas.h"
 
+#include <ATen/Context.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -67,6 +68,13 @@ Function* symbol(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
+// MKL's own interface: the number of threads for calls from this thread (0: as for the process); returns the one
+// before.
+int set_mkl_threads_here(int threads) {
+  static auto* const set = symbol<int(int)>("MKL_Set_Num_Threads_Local");
+  return set == nullptr ? 0 : set(threads);
+}
+
 }  // namespace
 
 std::string blas_from_path(std::string_view file) {
@@ -99,6 +107,8 @@ std::string loaded_blas() {
   if (sgemm == nullptr || dladdr(sgemm, &info) == 0 || info.dli_fname == nullptr) return "unknown";
   std::error_code error;
   const auto file = std::filesystem::canonical(info.dli_fname, error);
+  // LibTorch's own builds contain MKL.
+  if (contains(info.dli_fname, "/libtorch_cpu.so") && at::hasMKL()) return "mkl";
   return blas_from_path(error ? std::string(info.dli_fname) : file.string());
 }
 
@@ -109,6 +119,15 @@ std::string loaded_blas_kernel() {
 
 void set_blas_threads(int threads) {
   if (auto* const set = symbol<void(int)>("openblas_set_num_threads")) set(threads);
+}
+
+OneBlasThread::OneBlasThread() : before_(set_mkl_threads_here(1)) {}
+OneBlasThread::~OneBlasThread() { set_mkl_threads_here(before_); }
+
+int blas_threads() {
+  if (auto* const count = symbol<int()>("openblas_get_num_threads")) return count();
+  if (auto* const count = symbol<int()>("mkl_get_max_threads")) return count();
+  return 0;
 }
 
 std::string better_blas_kernel(const Host& host) {

@@ -21,12 +21,30 @@ struct Cpu {
 };
 Cpu cpu_from_cpuinfo(std::string_view cpuinfo);
 
-/// The loaded BLAS as in blas_from_path(); OpenBLAS's core name, or "".
+/// The loaded BLAS as in blas_from_path(), or the one that LibTorch contains; OpenBLAS's core name, or "".
 std::string loaded_blas();
 std::string loaded_blas_kernel();
 
 /// Sets OpenBLAS's thread count, if OpenBLAS is loaded and has one of its own.
 void set_blas_threads(int threads);
+
+/// While it exists, MKL uses one thread for what this thread asks of it. In a parallel loop MKL would divide a QR
+/// decomposition as for all threads, and so round differently; OpenBLAS sees the loop.
+class OneBlasThread {
+ public:
+  OneBlasThread();
+  ~OneBlasThread();
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
+  OneBlasThread(OneBlasThread&&) = delete;
+  OneBlasThread& operator=(OneBlasThread&&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+/// OpenBLAS's or MKL's number of threads; 0 where the BLAS does not state it.
+int blas_threads();
 
 /// True when OpenBLAS's kernel uses instructions that this CPU does not have.
 bool kernel_exceeds_cpu(const Host& host);
