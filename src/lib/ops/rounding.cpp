@@ -16,20 +16,20 @@ float cut_off(float value, std::uint32_t random, unsigned bits) {
 }
 
 c10::BFloat16 rounded(float value, std::uint16_t random, c10::BFloat16 /*type*/) {
-  if (!std::isfinite(value)) return c10::BFloat16(value);
-  return c10::BFloat16(cut_off(value, random, 16));
+  if (!std::isfinite(value)) return static_cast<c10::BFloat16>(value);
+  return static_cast<c10::BFloat16>(cut_off(value, random, 16));
 }
 
 c10::Half rounded(float value, std::uint16_t random, c10::Half /*type*/) {
   constexpr float smallest_normal = 0x1p-14F;
   constexpr float subnormal_unit = 0x1p-24F;
-  if (!std::isfinite(value)) return c10::Half(value);
+  if (!std::isfinite(value)) return static_cast<c10::Half>(value);
   const float magnitude = std::abs(value);
-  if (magnitude >= smallest_normal) return c10::Half(cut_off(value, random, 13));
+  if (magnitude >= smallest_normal) return static_cast<c10::Half>(cut_off(value, random, 13));
   const float units = magnitude / subnormal_unit;
   const float below = std::floor(units);
   const float up = static_cast<float>(random) < (units - below) * 0x1p16F ? 1.0F : 0.0F;
-  return c10::Half(std::copysign((below + up) * subnormal_unit, value));
+  return static_cast<c10::Half>(std::copysign((below + up) * subnormal_unit, value));
 }
 
 template <class Narrow>

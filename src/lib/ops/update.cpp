@@ -53,11 +53,11 @@ void update_sixteen_bit(const UpdateTensors& t, const kernels::UpdateCoefficient
   const auto state = [](const torch::Tensor& tensor, std::int64_t begin) {
     return tensor.defined() ? tensor.data_ptr<float>() + begin : nullptr;
   };
-  Narrow* weights = t.w.data_ptr<Narrow>();
+  auto* weights = t.w.data_ptr<Narrow>();
   at::parallel_for(0, t.w.numel(), grain, [&](std::int64_t first, std::int64_t last) {
-    std::array<float, stretch> w;
-    std::array<float, stretch> g;
-    std::array<float, stretch> s;
+    std::array<float, stretch> w = {};
+    std::array<float, stretch> g = {};
+    std::array<float, stretch> s = {};
     for (std::int64_t begin = first; begin < last; begin += stretch) {
       const std::int64_t count = std::min(stretch, last - begin);
       widened<Narrow>(t.w, begin, count, w.data());

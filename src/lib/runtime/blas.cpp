@@ -71,7 +71,7 @@ Function* symbol(const char* name) {
 // MKL's own interface: the number of threads for calls from this thread (0: as for the process); returns the one
 // before.
 int set_mkl_threads_here(int threads) {
-  static auto* const set = symbol<int(int)>("MKL_Set_Num_Threads_Local");
+  auto* const set = symbol<int(int)>("MKL_Set_Num_Threads_Local");
   return set == nullptr ? 0 : set(threads);
 }
 
