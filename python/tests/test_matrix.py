@@ -114,7 +114,7 @@ def test_newton_schulz_brings_singular_values_near_one(shape: tuple[int, int]) -
     assert values.min() > 0.5 and values.max() < 1.3
 
 
-def test_a_mean_square_of_adamw_is_muons(path: str) -> None:
+def test_the_steps_of_muon_have_their_size(path: str) -> None:
     """The step of an orthogonal matrix has 2-norm 0.2 lr sqrt(max(m, n)) of each singular direction."""
     weight = nn.Parameter(torch.zeros(6, 3, dtype=torch.float64))
     run(weight, lehi.Muon([weight], 1e-2, weight_decay=0.0), gradients((6, 3), 1))
