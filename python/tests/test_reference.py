@@ -1,4 +1,4 @@
-"""200 steps of every preset equal to the C++ library's: reference.json was printed by reference/make_reference.cpp."""
+"""200 steps equal to the C++ library's: reference.json was printed by reference/make_reference.cpp."""
 
 from __future__ import annotations
 
@@ -27,12 +27,6 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
     "sgd dampening": ("sgd", {"momentum": 0.9, "dampening": 0.5}),
     "rmsprop momentum": ("rmsprop", {"momentum": 0.9}),
     "muon one diagonal": ("muon", {"diagonal_names": ["2"]}),
-    "soap smaller": ("soap", {"sides": "smaller"}),
-    "lehi-kron probe": (
-        "lehi-kron",
-        {"probe": "gauss-newton", "every": 4, "dense": 10, "doubling": False, "mix": "max", "factors": "probe"},
-    ),
-    "lehi-kron both": ("lehi-kron", {"probe": "gauss-newton", "factors": "both"}),
 }
 
 LOSSES: dict[str, lehi.Loss] = {
@@ -103,22 +97,29 @@ def setup(run: dict[str, Any], dtype: torch.dtype) -> tuple[dict[str, Tensor], l
 
 
 def close(run: dict[str, Any], weights: dict[str, Tensor], losses: list[float], tolerance: float) -> None:
-    torch.testing.assert_close(
-        torch.tensor(losses, dtype=torch.float64),
-        torch.tensor(run["losses"], dtype=torch.float64),
-        rtol=tolerance,
-        atol=tolerance,
-    )
+    exact = len(losses)
+    if run["model"] == "gpt":  # from step 100 on it magnifies the last bit up to a billion times
+        exact, final = 5, 1e-5
+    else:
+        final = tolerance
+    for part, allowed in ((slice(exact), tolerance), (slice(exact, None), final)):
+        torch.testing.assert_close(
+            torch.tensor(losses[part], dtype=torch.float64),
+            torch.tensor(run["losses"][part], dtype=torch.float64),
+            rtol=allowed,
+            atol=allowed,
+        )
     for name, weight in weights.items():
         flat = weight.detach().to(torch.float64).reshape(-1)
         if run["model"] == "gpt":
             flat = (flat * torch.cos(torch.arange(flat.numel(), dtype=torch.float64))).sum().view(1)
         expected = torch.tensor(run["weights"][name], dtype=torch.float64)
-        torch.testing.assert_close(flat, expected, rtol=tolerance, atol=tolerance)
+        torch.testing.assert_close(flat, expected, rtol=final, atol=final)
 
 
 def test_every_preset_is_there() -> None:
-    assert set(lehi.preset_names()) == {run["case"] for run in RUNS} - set(CHANGES)
+    eigenbases = {"soap", "lehi-kron"}  # test_matrix.py
+    assert set(lehi.preset_names()) - eigenbases == {run["case"] for run in RUNS} - set(CHANGES)
 
 
 # All on the path that users have; the larger model and the matrices on the plain one, too.
@@ -175,8 +176,6 @@ def test_state_of_the_library_continues_in_python(run: dict[str, Any]) -> None:
             state[name] = torch.tensor([int(x) for x in numbers], dtype=torch.uint8)
         elif name.rpartition(".")[2] in ("m", "v", "v_max"):
             state[name] = torch.tensor(numbers, dtype=torch.float64).view(shapes[name.rpartition(".")[0]])
-        elif name.rpartition(".")[2] in ("left", "right", "left_basis", "right_basis"):
-            state[name] = torch.tensor(numbers, dtype=torch.float64).view(1, 4, 4)
         elif name.endswith("momentum_product"):
             state[name] = torch.tensor(numbers[0], dtype=torch.float64)
         else:
