@@ -123,7 +123,10 @@ void set_blas_threads(int threads) {
 }
 
 OneBlasThread::OneBlasThread() {
-  at::get_num_threads();  // at its first call on a thread LibTorch sets MKL's number there: before, not after this
+  // At the first call on a thread LibTorch sets MKL's number there, once for itself and once for its templates in our
+  // code: both before this, not after.
+  at::get_num_threads();
+  at::internal::lazy_init_num_threads();
   before_ = set_mkl_threads_here(1);
 }
 OneBlasThread::~OneBlasThread() { set_mkl_threads_here(before_); }
