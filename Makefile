@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build build-times demo test test-kernels test-web format check-format tidy sanitize sanitize-memory sanitize-threads leaks fuzz faults \
+.PHONY: help setup build build-times demo test test-kernels test-python test-web format check-format tidy sanitize sanitize-memory sanitize-threads leaks fuzz faults \
         soak install clean
 
 JOBS ?= $(shell scripts/jobs)
@@ -51,6 +51,9 @@ test: check-format build  ## check the formatting and run the fast tests
 test-kernels: build  ## run the processor-dependent tests with every OpenBLAS kernel and older instruction sets
 	cmake --build $(release) --parallel $(JOBS) --target lehi_level_tests
 	scripts/test-kernels $(release) --parallel $(JOBS)
+
+test-python:  ## install the Python package in build/venv and test it there; `make test` does this, too
+	scripts/test-python
 
 test-web: $(release)/build.ninja  ## test the report page in Chromium
 	cmake --build $(release) --parallel $(JOBS) --target lehi_program

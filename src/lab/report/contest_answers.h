@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "report/contest_analysis.h"
@@ -25,10 +24,10 @@ struct Answer {
   std::vector<std::string> sentences;  ///< the numbers behind the outcome
 };
 
-/// The tasks that are in no batch-size panel and have `kind` in their name, in small letters.
-std::vector<const TaskAnalysis*> outside_panels(const std::vector<TaskAnalysis>& tasks, std::string_view kind);
+/// The tasks that are in no batch-size panel.
+std::vector<const TaskAnalysis*> outside_panels(const std::vector<TaskAnalysis>& tasks);
 
-/// (a) The speed-up over the baseline on GPT and ResNet tasks.
+/// (a) The speed-up over the baseline on GPT and ResNet tasks: those with "gpt" or "llama", or "resnet", in their name.
 Answer speed_answer(const contest::Result& result, const std::vector<TaskAnalysis>& tasks);
 
 /// (b) The challenger against rivals and all others on GPT tasks.

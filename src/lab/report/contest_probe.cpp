@@ -120,7 +120,7 @@ Answer probe_answer(const contest::Result& result, const std::vector<TaskAnalysi
   const auto& question = result.question;
   Answer answer{.letter = 'd', .goal = goal_text(question), .sentences = {}};
   std::vector<Outcome> outcomes;
-  for (const auto* task : outside_panels(tasks, "")) add_comparisons(*task, question, outcomes, answer.sentences);
+  for (const auto* task : outside_panels(tasks)) add_comparisons(*task, question, outcomes, answer.sentences);
   if (answer.sentences.empty()) {
     outcomes.push_back(Outcome::not_measured);
     answer.sentences.emplace_back("No task has controls with results.");

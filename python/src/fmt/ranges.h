@@ -1,0 +1,4 @@
+// join() is in format.h.
+#pragma once
+
+#include <fmt/format.h>
