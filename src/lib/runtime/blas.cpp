@@ -1,6 +1,7 @@
 #include "runtime/blas.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -121,7 +122,13 @@ void set_blas_threads(int threads) {
   if (auto* const set = symbol<void(int)>("openblas_set_num_threads")) set(threads);
 }
 
-OneBlasThread::OneBlasThread() : before_(set_mkl_threads_here(1)) {}
+OneBlasThread::OneBlasThread() {
+  // At the first call on a thread LibTorch sets MKL's number there, once for itself and once for its templates in our
+  // code: both before this, not after.
+  at::get_num_threads();
+  at::internal::lazy_init_num_threads();
+  before_ = set_mkl_threads_here(1);
+}
 OneBlasThread::~OneBlasThread() { set_mkl_threads_here(before_); }
 
 int blas_threads() {
