@@ -74,8 +74,10 @@ class Optimizer(torch.optim.Optimizer):
         else:
             name, parts, numbers = "custom", recipe, preset("adam")[1]
         parts = replace(parts, **{key: settings.pop(key) for key in list(settings) if key in PARTS})
-        if parts.shape == "kronecker" and parts.factors == "random":
-            raise NotImplementedError(f"{name}: random factors, a control, are in the C++ library only")
+        if parts.shape == "kronecker" and parts.factors != "gradient":
+            raise NotImplementedError(
+                f"{name}: factors='{parts.factors}' are in the C++ library only: choose factors='gradient'"
+            )
         known = setting_names(parts)
         unknown = [key for key in settings if key not in known]
         if unknown:

@@ -60,8 +60,8 @@ std::string against_text(const TaskAnalysis& task, const ArmAnalysis& other) {
 
 struct SpeedGoal {
   Kind kind;
-  double steps;
-  double seconds;
+  double steps = 1.0;
+  double seconds = 1.0;
 };
 constexpr std::array<SpeedGoal, 2> speed_goals = {{{gpt, 0.5, 0.6}, {resnet, 0.8, 0.8}}};
 
