@@ -76,6 +76,14 @@ int set_mkl_threads_here(int threads) {
   return set == nullptr ? 0 : set(threads);
 }
 
+int take_one_mkl_thread() {
+  // At the first call on a thread LibTorch sets MKL's number there, once for itself and once for its templates in our
+  // code: both before this, not after.
+  at::get_num_threads();
+  at::internal::lazy_init_num_threads();
+  return set_mkl_threads_here(1);
+}
+
 }  // namespace
 
 std::string blas_from_path(std::string_view file) {
@@ -122,13 +130,7 @@ void set_blas_threads(int threads) {
   if (auto* const set = symbol<void(int)>("openblas_set_num_threads")) set(threads);
 }
 
-OneBlasThread::OneBlasThread() {
-  // At the first call on a thread LibTorch sets MKL's number there, once for itself and once for its templates in our
-  // code: both before this, not after.
-  at::get_num_threads();
-  at::internal::lazy_init_num_threads();
-  before_ = set_mkl_threads_here(1);
-}
+OneBlasThread::OneBlasThread() : before_(take_one_mkl_thread()) {}
 OneBlasThread::~OneBlasThread() { set_mkl_threads_here(before_); }
 
 int blas_threads() {

@@ -40,7 +40,7 @@ class OneBlasThread {
   OneBlasThread& operator=(OneBlasThread&&) = delete;
 
  private:
-  int before_ = 0;
+  int before_;
 };
 
 /// OpenBLAS's or MKL's number of threads; 0 where the BLAS does not state it.
