@@ -74,10 +74,11 @@ void check_terms(const OptimizerParts& parts, const std::vector<Term>& terms, co
 
 }  // namespace
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): by value as LibTorch's own constructors
 Optimizer::Optimizer(Groups groups, Options options)
     : torch::optim::Optimizer(Groups{}, std::make_unique<GroupOptions>(checked(options).group)),
       parts_(std::make_unique<OptimizerParts>(OptimizerParts{.options = std::move(options)})) {
-  for (auto& group : groups) add_param_group(group);
+  for (const auto& group : groups) add_param_group(group);
   begin_step(*parts_, param_groups_, state_);
 }
 
